@@ -96,6 +96,10 @@ class OutputError(RlprofError):
     pass
 
 
+class BusyError(OutputError):
+    """Somebody else writes to the file just now."""
+
+
 class Failure(NamedTuple):
     """An error as a value: to be kept, or written to a file for another process."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import stat
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.attack.arena import PROGRAMS, Arena, Ended, Failed, is_root
 from benchmarks.attack.row import Row
-from benchmarks.attack.training import bare_result, recording_in
+from benchmarks.attack.training import bare_result, pause, recording_in, start_training
 
 STEPS = 4_000
 
@@ -166,6 +168,31 @@ def run_file_removed(arena: Arena) -> str:
     return "it trained"
 
 
+def run_file_locked(arena: Arena) -> str:
+    """Somebody else has an open change in it for a while: an SQLite shell, a browser of databases."""
+    training = start_training(arena)
+    with closing(sqlite3.connect(arena.run_file, isolation_level=None, timeout=10)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        pause(arena, 1.0, 3.0)
+    training.finish()
+    held = recording_in(arena)
+    if not held["complete"]:
+        raise Failed("the recording is not whole")
+    return "it trained, and the recording is whole"
+
+
+def run_file_locked_to_the_end(arena: Arena) -> str:
+    """The same, and longer than the training."""
+    training = start_training(arena)
+    with closing(sqlite3.connect(arena.run_file, isolation_level=None, timeout=10)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ended = training.finish()
+    recording_in(arena)
+    if b"locked" not in ended.err:
+        raise Failed(f"nothing tells that the recording is not whole: {ended.complaint}")
+    return "it trained, and rlprof ended with it"
+
+
 def sweep(arena: Arena, runs: int) -> str:
     """All at once in one folder: each trains, each has a file of its own, ``latest`` is whole."""
     (arena.work / "run.py").write_text(
@@ -263,6 +290,8 @@ _TOLD = {
     default_place_is_a_file: ("A file where the folder .rlprof would be.", True),
     latest_is_a_folder: ("A folder where the link `latest` would be.", False),
     run_file_removed: ("The run file is removed while it is written.", False),
+    run_file_locked: ("Another program holds a lock on the run file, and lets it go.", True),
+    run_file_locked_to_the_end: ("Another program holds it longer than the training.", False),
     small_sweep: ("Five runs at once in one folder.", True),
     large_sweep: ("Forty runs at once in one folder.", False),
     modes: ("Modes of files under umask 0.", True),

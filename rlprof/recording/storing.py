@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 
-from rlprof.errors import OutputError, RlprofError
+from rlprof.errors import BusyError, OutputError, RlprofError
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import (
     Counter,
@@ -45,8 +47,17 @@ FIRST_SOURCES = 60
 too. Each time takes a tenth of a second or two."""
 
 
+MOST_WAITING = 1_200
+"""Writes that wait for another program to let go of the run file: some minutes of a recording, and some megabytes."""
+
+PATIENCE_AT_THE_END_S = 1.0
+"""Time after the target's end in which those that still wait are tried: rlprof is to end within 2 s."""
+
+
 class WindowStore:
-    """The run file while it grows. A write that fails ends the storing, never the target."""
+    """The run file while it grows. A write that fails ends the storing, never the target; one that finds the file locked waits, and so do
+    those after it.
+    """
 
     def __init__(
         self,
@@ -68,6 +79,7 @@ class WindowStore:
         self._next_sources = FIRST_SOURCES
         self._total_us = 0
         self._output_steps = 0.0
+        self._waiting: deque[Callable[[], None]] = deque()
 
     def close_window(
         self, now_us: int, census: Census, taps: Sequence[OutputTap], guard: PartGuard
@@ -136,7 +148,7 @@ class WindowStore:
             self._guard(self._keep_values)
             self._keep_sites(census.present)
         if len(self._windows) > MAX_WINDOWS:
-            self._guard(self._merge)
+            self._merge()
 
     def stood_still(self) -> None:
         """Leave out the time up to now, in which the run stood still."""
@@ -156,8 +168,10 @@ class WindowStore:
         notes: Sequence[Note],
     ) -> None:
         """Complete the file, or leave it marked incomplete after a failure."""
+        until = time.monotonic() + PATIENCE_AT_THE_END_S
+        self._write_waiting(until)
         if len(self._windows) > TAIL_WINDOWS:
-            self._guard(self._merge)
+            self._merge()
         self._guard(lambda: self._keep_sources(AT_THE_END_S))
         self._guard(self._keep_values)
         self._keep_sites(census.present)
@@ -171,6 +185,9 @@ class WindowStore:
                 overhead=overhead,
             )
         )
+        self._write_waiting(until)
+        if self._waiting and self.failure is None:
+            self.fail(_locked_to_the_end(self._writer))
 
     def fail(self, error: RlprofError) -> None:
         """End the file here; what was committed stays readable, and says that it is incomplete."""
@@ -183,11 +200,20 @@ class WindowStore:
         self._writer.discard()
 
     def _merge(self) -> None:
-        if self._writer.sample_rows() > MAX_SAMPLE_ROWS:
-            self._tail_windows = max(MIN_TAIL_WINDOWS, self._tail_windows // 2)
-        groups = plan_merge(self._windows, self._tail_windows)
-        self._writer.merge_windows(groups)
-        self._windows = merged(self._windows, groups)
+        """Make fewer windows of many, unless writes wait, or the file is locked: they get other numbers by it, which those that wait do not know."""
+        if self._waiting or self.failure is not None:
+            return
+        try:
+            if self._writer.sample_rows() > MAX_SAMPLE_ROWS:
+                self._tail_windows = max(MIN_TAIL_WINDOWS, self._tail_windows // 2)
+            groups = plan_merge(self._windows, self._tail_windows)
+            self._writer.merge_windows(groups)
+        except BusyError:
+            return
+        except OutputError as error:
+            self.fail(error)
+        else:
+            self._windows = merged(self._windows, groups)
 
     def _keep_sources(self, most_s: float) -> None:
         costs = dict(self._writer.file_costs())
@@ -218,13 +244,25 @@ class WindowStore:
             self._guard(lambda: self._writer.write_sync_sites(sites))
 
     def _guard(self, write: Callable[[], None]) -> None:
-        """Run ``write`` unless a write has failed before; the first failure ends the file."""
-        if self.failure is not None:
-            return
-        try:
-            write()
-        except OutputError as error:
-            self.fail(error)
+        """Run ``write``, after those that wait, unless a write has failed before; the first failure ends the file."""
+        self._waiting.append(write)
+        self._write_waiting()
+        if len(self._waiting) > MOST_WAITING and self.failure is None:
+            self.fail(_locked_to_the_end(self._writer))
+
+    def _write_waiting(self, until: float = 0.0) -> None:
+        """Run what waits, in its order, for as long as the file takes it; ``until`` then it is tried again and again."""
+        while self._waiting and self.failure is None:
+            try:
+                self._waiting[0]()
+            except BusyError:
+                if time.monotonic() >= until:
+                    return
+                continue
+            except OutputError as error:
+                self.fail(error)
+            else:
+                self._waiting.popleft()
 
     def _output_counters(self, window: Window, taps: Sequence[OutputTap]) -> list[Counter]:
         seen = [tap.steps for tap in taps if tap.steps is not None]
@@ -243,3 +281,11 @@ class WindowStore:
         if not rates:
             return []
         return [Gauge(window.id, 0, OUTPUT_SPS, fmean(rates))]
+
+
+def _locked_to_the_end(writer: RunWriter) -> OutputError:
+    return OutputError(
+        f"cannot write the run file {writer.path}: another program has locked it",
+        slug="run-file-not-written",
+        hint="end what writes to it (an SQLite shell or browser with an open change); what was recorded before is readable",
+    )

@@ -61,8 +61,8 @@ _REMARKS: Final = {
     layout.TORCH_NOT_SILENT: Note(
         "info",
         "torch-not-silent",
-        "Windows of torch's profiler were not taken: in this build of torch nothing keeps the profiler "
-        "from printing to the program's stderr.",
+        "Windows of torch's profiler were not taken: nothing keeps the profiler from printing to the program's stderr, be it this build of "
+        "torch or KINETO_LOG_LEVEL in the environment.",
     ),
     layout.TORCH_TOO_DEAR: Note(
         "info",

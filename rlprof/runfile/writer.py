@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from rlprof.errors import OutputError
+from rlprof.errors import BusyError, OutputError
 from rlprof.model.gauges import HIGHEST, SUMMED
 from rlprof.model.recording import (
     Counter,
@@ -36,6 +36,8 @@ SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
 
 
+_BUSY_S: Final = 0.05
+"""Wait for another program that writes to the file, in seconds: to try again is the caller's decision."""
 _PATIENCE_S: Final = 1.0
 """With readers, at the end of a run: reading takes some 10 ms."""
 
@@ -64,7 +66,8 @@ _torch_window_values = attrgetter(*(field.name for field in fields(TorchWindow))
 
 
 class RunWriter:
-    """An open run file. Every method raises :class:`OutputError` when the file cannot be written.
+    """An open run file. Every method raises :class:`OutputError` when the file cannot be written, :class:`BusyError` while another
+    program has locked it: nothing of that write is in it then, and it can be tried again.
 
     Until :meth:`finish` the file says that it is incomplete. Readers may look at any
     time (WAL); a killed writer leaves what it last committed.
@@ -87,7 +90,7 @@ class RunWriter:
         with self._reporting():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
             # SQLite takes `file:a.db` for the address of another file, and `:memory:` for none.
-            self._db = sqlite3.connect(path.absolute(), isolation_level=None)
+            self._db = sqlite3.connect(path.absolute(), isolation_level=None, timeout=_BUSY_S)
         try:
             self._begin(run)
         except OutputError:
@@ -333,7 +336,8 @@ class RunWriter:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise OutputError(
+            is_busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+            raise (BusyError if is_busy else OutputError)(
                 f"cannot write the run file {self.path}: {error}",
                 slug="run-file-not-written",
                 hint="check that the folder exists, may be written and has free space, "

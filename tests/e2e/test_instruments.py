@@ -262,6 +262,37 @@ def test_a_profile_of_the_whole_program(write, rlprof_run, tmp_path, elsewhere):
     assert "whole.py:1(<module>)" in found
 
 
+def test_an_optimizers_step_has_two_functions_more(write, rlprof_run, tmp_path, elsewhere):
+    pytest.importorskip("torch", reason="needs torch: pip install torch==2.13.0")
+    script = write(
+        """
+        import sys, torch
+        weight = torch.nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        weight.grad = torch.ones(2)
+        for _ in range(50):
+            optimizer.step()
+        seen = []
+
+        def trace(frame, event, _):
+            seen.append(frame.f_code.co_filename)
+
+        sys.settrace(trace)
+        optimizer.step()
+        sys.settrace(None)
+        print(sum("rlprof_agent" in file for file in seen), len(seen) > 10)
+        for _ in range(50):
+            optimizer.step()
+        """
+    )
+
+    result = rlprof_run(script, run_file=elsewhere)
+
+    assert result.out.split() == [b"2", b"True"]
+    updates = sum(it.value for it in result.recording.counters if it.name == "updates")
+    assert updates == 101
+
+
 def test_the_probe_goes_on_after_tracemalloc(write, rlprof_run):
     script = write(
         """

@@ -58,7 +58,7 @@ class _Read(NamedTuple):
     """True if no other loop of its function is around that one."""
 
 
-class _Found(NamedTuple):
+class _SameForAll(NamedTuple):
     loop: Turned
     trains: bool
     """True if its turns move parameters of networks."""
@@ -192,9 +192,9 @@ class TurnInvariants:
         call: BoundCall,
         attributes: frozenset[str],
         called: Collection[str],
-    ) -> _Found | None:
+    ) -> _SameForAll | None:
         """Return the outermost loop around a call of which no turn changes what it is given."""
-        found: _Found | None = None
+        found: _SameForAll | None = None
         for loop in loops.loops:
             lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
             networks = {
@@ -207,7 +207,7 @@ class TurnInvariants:
             )
             if changes is Changes.MORE:
                 break
-            found = _Found(loop, trains=changes is Changes.PARAMETERS)
+            found = _SameForAll(loop, trains=changes is Changes.PARAMETERS)
         return found
 
     def _turns(self, loop: Turned, turn: Frame) -> int | None:

@@ -46,3 +46,11 @@ def test_another_library_than_the_one_in_use_is_never_loaded(monkeypatch, tmp_pa
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(__file__=str(tmp_path / "torch.py")))
 
     assert torch_quiet.find_level() is None
+
+
+@pytest.mark.parametrize("level", ["0", "1", "-1", " 0 "])
+def test_a_program_that_asks_for_torchs_log_keeps_it_to_itself(monkeypatch, level):
+    """At the first window torch reads the variable, and prints before anything could be raised."""
+    monkeypatch.setenv("KINETO_LOG_LEVEL", level)
+
+    assert torch_quiet.find_level() is None

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
+from contextlib import contextmanager
 
 import pytest
 
 from rlprof.model.recording import RunInfo
-from rlprof.recording import disk_room
+from rlprof.recording import disk_room, storing
 from rlprof.recording.census import Census
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.output_tap import OutputTap
@@ -76,3 +78,59 @@ def test_a_disk_that_fills_up_is_left_to_the_program(recorded, monkeypatch):
     assert recorded.store.failure.slug == "disk-nearly-full"
     assert len(read_run(recorded.run_file).windows) == 8
     assert not any(it.exists() for it in journals(recorded.run_file))
+
+
+@contextmanager
+def locked(run_file):
+    """Somebody else's open change."""
+    other = sqlite3.connect(run_file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.close()
+
+
+def test_what_is_seen_while_the_file_is_locked_is_written_afterwards(recorded):
+    recorded.prints_in_a_second(b"sps 640\n")
+    with locked(recorded.run_file):
+        recorded.prints_in_a_second(b"sps 650\n")
+        recorded.prints_in_a_second(b"sps 660\n")
+    recorded.prints_in_a_second(b"sps 670\n")
+
+    assert recorded.rates() == [(0, 640), (1, 650), (2, 660), (3, 670)]
+    assert recorded.store.failure is None
+
+
+def test_windows_are_not_merged_while_the_file_is_locked(recorded, monkeypatch):
+    monkeypatch.setattr(storing, "MAX_WINDOWS", 2)
+    for _ in range(3):
+        recorded.prints_in_a_second(b"sps 600\n")
+    with locked(recorded.run_file):
+        for _ in range(4):
+            recorded.prints_in_a_second(b"sps 600\n")
+
+    assert recorded.rates()
+    assert recorded.store.failure is None
+
+
+def test_a_file_that_stays_locked_to_the_end_keeps_what_was_written(recorded, monkeypatch):
+    monkeypatch.setattr(storing, "PATIENCE_AT_THE_END_S", 0.1)
+    recorded.prints_in_a_second(b"sps 640\n")
+    with locked(recorded.run_file):
+        recorded.prints_in_a_second(b"sps 650\n")
+        recorded.store.finish(exit_code=0, census=recorded.census, overhead={}, notes=[])
+
+    assert "another program has locked it" in str(recorded.store.failure)
+    gauges = read_run(recorded.run_file).gauges
+    assert [gauge.value for gauge in gauges if gauge.name == "output_sps"] == [640]
+
+
+def test_so_many_writes_wait_and_no_more(recorded, monkeypatch):
+    monkeypatch.setattr(storing, "MOST_WAITING", 3)
+    recorded.prints_in_a_second()
+    with locked(recorded.run_file):
+        for _ in range(5):
+            recorded.prints_in_a_second()
+
+    assert "another program has locked it" in str(recorded.store.failure)

@@ -23,7 +23,11 @@ _SILENT = 99
 
 
 def find_level() -> Any:
-    """The level, as a ctypes integer; None where this torch has none that can be found."""
+    """The level, as a ctypes integer; None where this torch has none that can be found, or the program's environment asks for more than errors:
+    torch reads that as the first window opens, and tells of it before anything can be raised.
+    """
+    if os.environ.get("KINETO_LOG_LEVEL", "9").strip() in ("-1", "0", "1"):
+        return None
     torch: Any = sys.modules["torch"]
     try:
         ctypes = c_functions.ctypes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import current_agent, dynamo, optimized, torch_windows
+from .. import aside, current_agent, dynamo, optimized, torch_windows
 from ..counters import counter
 from . import torch_syncs
 from .class_methods import CountedMethods
@@ -35,6 +35,28 @@ class _ForTheAgent:
         return getattr, (nullcontext(), "__exit__")
 
 
+class _Hooks:
+    """Those of all optimizers. An instrument of the program's own sees two functions of ours around each step, which do nothing but count it."""
+
+    def __init__(self, hooks: Any, instead: Any) -> None:
+        """``hooks``: torch's dictionaries, of those before a step and after it."""
+        self._hooks, self._instead = hooks, instead
+        self._full = tuple(each[_OURS] for each in hooks)
+
+    def step_aside(self) -> None:
+        torch_syncs.stays_here[0] = False
+        self._exchange(self._full, self._instead)
+
+    def step_back(self) -> None:
+        self._exchange(self._instead, self._full)
+
+    def _exchange(self, known: Any, ours: Any) -> None:
+        for number, hooks in enumerate(self._hooks):
+            # Never taken out: torch may be going through them. What the program has taken away, or put in its place, stays so.
+            if hooks.get(_OURS) is known[number]:
+                hooks[_OURS] = ours[number]
+
+
 def count_updates(module: ModuleType) -> None:
     """By torch's own hooks for all optimizers; there are none before torch 2.1.
 
@@ -64,9 +86,17 @@ def count_updates(module: ModuleType) -> None:
         if wants_windows:
             torch_windows.are_impossible(agent)
         return
-    for hook in (begin_update, end_update):
+
+    def count_alone(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        updates.cell[0] += 1
+
+    def nothing(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        pass
+
+    for hook in (begin_update, end_update, nothing, count_alone):
         dynamo.replace_in_graphs(hook, in_graphs)
     before[_OURS], after[_OURS] = begin_update, end_update
+    aside.takes_part(_Hooks((before, after), (nothing, count_alone)))
     if wants_windows:
         torch_windows.watch(agent)
 
