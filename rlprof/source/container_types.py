@@ -128,7 +128,11 @@ def _assignments(
 
 
 def _makes_array(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Call) and root_name(value.func) in ARRAY_MODULES
+    """Tell ``torch.zeros(8)`` and ``FloatTensor(rows)`` from ``DataLoader(rows)`` and ``torch.optim.Adam(parameters)``."""
+    if not isinstance(value, ast.Call) or root_name(value.func) not in ARRAY_MODULES:
+        return False
+    name = called_name(value)
+    return not name[:1].isupper() or name.endswith("Tensor")
 
 
 def _makes_container(value: ast.expr | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.recognisers.conversions import (
@@ -52,6 +52,9 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
         sizes = [value.length for value in known.values() if value.items in ("int", "float")]
         return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
     if conversion.kind is ConversionKind.FROM_ARRAY:
+        taken = [value for call in _calls(conversion, module) if (value := _taken(call, known))]
+        if taken and not any(value.is_array or value.is_container for value in taken):
+            return True
         arrays = [value.numbers for value in known.values() if value.is_array]
         return bool(arrays) and all(size is not None and size <= FEW for size in arrays)
     given = [
@@ -63,6 +66,19 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
         if (value := value_of(_gathered(node.args[0]), known)) is not None
     ]
     return conversion.kind is ConversionKind.TO_ARRAY and bool(given) and all(given)
+
+
+def _calls(conversion: Conversion, module: SourceModule) -> Iterator[ast.Call]:
+    for line in conversion.lines:
+        for statement in module.statements_at(line):
+            yield from (it for it in statement.walk() if isinstance(it, ast.Call))
+
+
+def _taken(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
+    """What a call takes apart, where that was seen: a loader of batches, in ``enumerate(loader)``."""
+    if called_name(call) not in TAKE_APART or not call.args:
+        return None
+    return value_of(call.args[0], known)
 
 
 def _gathered(expression: ast.expr) -> ast.expr:

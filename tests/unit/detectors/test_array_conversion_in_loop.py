@@ -98,6 +98,7 @@ HEALTHY = Script(
     """
     import numpy as np
     import torch
+    from torch.utils.data import DataLoader
 
     def act(policy, observation):
         observation = np.asarray(observation, dtype=np.float32)
@@ -116,6 +117,11 @@ HEALTHY = Script(
         for step in range(1000):
             act(policy, envs.observation)
             update(policy, envs.batch)
+
+    def loaded(dataset):
+        loader = DataLoader(dataset)
+        for number, batch in enumerate(loader):
+            use(batch)
     """,
 )
 
@@ -123,7 +129,7 @@ HEALTHY = Script(
 @pytest.mark.parametrize(
     "piece",
     ["np.asarray", "as_tensor", ".item()", "np.array([", "concatenate", "np.mean", "torch.tensor",
-     "rows = ", "max(rows"],
+     "rows = ", "max(rows", "enumerate(loader)"],
 )  # fmt: skip
 def test_silent_on_healthy_array_code(piece):
     run = a_training()
@@ -565,6 +571,19 @@ def test_a_handful_of_numbers_costs_nothing():
     assert len(detect(DETECTOR, run, PACKED)) == 1
     run.sees(line, seen="type=numpy.ndarray shape=6 dtype=f8")
     assert detect(DETECTOR, run, PACKED) == []
+
+
+def test_what_was_seen_to_be_no_array_is_not_taken_apart():
+    script = Script(
+        "loader.py",
+        "import numpy as np\ndef main():\n    rows = np.zeros(9)\n    for i, row in enumerate(rows):\n        use(row)\n",
+    )
+    line = script.at("enumerate", "main")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(9.0, line)
+
+    assert len(detect(DETECTOR, run, script)) == 1
+    run.sees(line, rows="type=torch.utils.data.dataloader.DataLoader")
+    assert detect(DETECTOR, run, script) == []
 
 
 def test_the_loop_of_a_training_is_not_claimed_for_a_conversion_in_it():
