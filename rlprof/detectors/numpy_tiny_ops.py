@@ -18,7 +18,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.values import Values
+from rlprof.source.values import Value, Values
 from rlprof.units import count, of_each_step, percent
 
 MIN_SHARE: Final = 0.03
@@ -105,6 +105,7 @@ class _Search:
         self._least_us = LEAST_SAMPLES * profile.critical.sample_interval_us
         self._counted = profile.throughput.unit != "none"
         self._values = Values(profile.values)
+        self._within: dict[tuple[str, str], Mapping[str, Value]] = {}
         self._calls = {
             file: calls
             for file, text in profile.sources.items()
@@ -126,7 +127,10 @@ class _Search:
         if not self._values.has(frame.file):
             return by_text
         statements = self.lines.statements(frame)
-        known = self._values.between(frame.file, range(frame.line, frame.line + 1))
+        known = {
+            **self._around(frame),
+            **self._values.between(frame.file, range(frame.line, frame.line + 1)),
+        }
         seen = calls_by_size(statements, known, self.lines.module(frame.file))
         if by_text is None:
             return SmallCalls(seen.small, frozenset(), seen.is_whole) if seen.small else None
@@ -134,6 +138,13 @@ class _Search:
         return SmallCalls(
             names, by_text.likely - names - seen.large, by_text.is_whole or seen.is_whole
         )
+
+    def _around(self, frame: Frame) -> Mapping[str, Value]:
+        """What was seen anywhere in the function: an item of an array (``x[0]``) is not looked at, and the array is on another line."""
+        key = (frame.file, frame.function)
+        if key not in self._within:
+            self._within[key] = self._values.within(*key)
+        return self._within[key]
 
     def _claim(self, node: int, calls: SmallCalls) -> None:
         us = 0.0

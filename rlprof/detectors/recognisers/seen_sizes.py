@@ -13,9 +13,14 @@ from rlprof.detectors.recognisers.small_arrays import (
     SCALAR_CALLS,
     elements_of,
 )
-from rlprof.source.callees import callee
+from rlprof.source.callees import Callee, callee
 from rlprof.source.values import Value, value_of
-from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
+
+_METHOD: Final = "numpy.ndarray."
+_METHODS: Final = frozenset({"sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin", "dot", "clip", "copy", "round"})  # fmt: skip
+_VIEWS: Final = frozenset({"reshape", "ravel", "view", "transpose", "squeeze"})
+"""Methods that cost little, and that nothing takes the place of."""
 
 _OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
 """Functions that make an array of more numbers than they are given."""
@@ -41,6 +46,14 @@ def calls_by_size(
         for call in (it for it in statement.walk() if isinstance(it, ast.Call)):
             called = callee(call, known, module)
             name = called.name.rpartition(".")[2] or called_name(call)
+            owner = receiver(call)
+            if owner is not None and _is_of_array(call, called):
+                numbers = _seen_numbers(owner, known, module)
+                if numbers is None:
+                    is_whole = False
+                elif name not in _VIEWS:
+                    (small if numbers <= FEW else large).add(name)
+                continue
             if not called.name.startswith("numpy.") or not call.args:
                 is_whole = is_whole and (name in SCALAR_CALLS | {"min", "max"} or called.is_python)
                 continue
@@ -63,6 +76,14 @@ def calls_by_size(
     )
 
 
+def _is_of_array(call: ast.Call, called: Callee) -> bool:
+    """Tell a method of arrays, by what was seen there, or by its name where it is one of what is computed on the line."""
+    if called.name:
+        return called.name.startswith(_METHOD)
+    is_computed = isinstance(receiver(call), ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call)
+    return is_computed and called_name(call) in _METHODS
+
+
 def _seen_numbers(
     expression: ast.expr, known: Mapping[str, Value], module: SourceModule | None
 ) -> int | None:
@@ -80,6 +101,10 @@ def _seen_numbers(
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             sizes = [_seen_numbers(it, known, module) for it in elements]
             return None if None in sizes else sum(filter(None, sizes))
+        case ast.Compare(left=left, comparators=others):
+            parts = [left, *others]
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[]) if name in _VIEWS:
+            return _seen_numbers(owner, known, module)
         case ast.Call(args=[_, *_] as arguments) as call if callee(
             call, known, module
         ).name.startswith("numpy."):

@@ -353,3 +353,45 @@ def test_an_array_between_bounds_is_as_long_as_they_say():
     )
 
     assert detect(DETECTOR, run, script) == []
+
+
+HOPPER = Script(
+    "hopper.py",
+    """
+    import numpy as np
+
+    class Hopper:
+        def step(self):
+            push = np.minimum(self.depth, 60.0)
+            force = np.tanh(self.vel[0]) * (push > 0) + push
+            total = force.sum() + (push * self.vel).sum()
+            return self.net.sum(push)
+    """,
+)
+
+
+@pytest.mark.parametrize("piece", ["np.tanh(self.vel[0])", "force.sum() + (push"])
+@pytest.mark.parametrize(("shape", "is_told"), [("2", True), ("64", False)])
+def test_methods_of_arrays_and_items_of_such_that_other_lines_show(piece, shape, is_told):
+    line, other = HOPPER.at(piece, "Hopper.step"), HOPPER.at("np.minimum", "Hopper.step")
+    array = f"type=numpy.ndarray shape={shape} dtype=f8"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(other, self__vel=array, force=array)
+    run.sees(
+        line,
+        push=array,
+        np__tanh="type=numpy.ufunc function=numpy.tanh",
+        force__sum="type=method_descriptor function=numpy.ndarray.sum",
+    )
+
+    assert bool(detect(DETECTOR, run, HOPPER)) == is_told
+
+
+def test_a_method_of_another_object_is_none_of_arrays():
+    line = HOPPER.at("self.net.sum", "Hopper.step")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(line, push="type=numpy.ndarray shape=2 dtype=f8")
+
+    assert detect(DETECTOR, run, HOPPER) == []
