@@ -19,7 +19,7 @@ from rlprof.source.lines import UserLines
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in the networks' forward passes."""
 
-SMALLEST: Final = calibrated(
+PART_IN_CALLS: Final = calibrated(
     0.15,
     unit="part of a network's forward pass that Python takes to call its layers",
     source="benchmarks/replacements.py, torch 2.13 on one thread: of 3 and 10 networks of two layers of 32 to 256 and 32 to 256 rows that part "
@@ -28,7 +28,7 @@ SMALLEST: Final = calibrated(
 )
 """Networks with as large a part compute next to nothing; with a smaller one as much more takes to compute, which stays."""
 
-EITHER_WAY: Final = calibrated(
+PART_UNKNOWN: Final = calibrated(
     0.2,
     unit="part of the forward passes",
     source="benchmarks/replacements.py, as above: 0.07 less to 0.2 more goes than that part says",
@@ -72,8 +72,8 @@ def _removable(loop: NetworkLoop, search: NetworkLoops) -> Range:
     most = _but_one(loop)
     if not loop.ensemble.is_on_cpu or not loop.ensemble.are_alike:
         return Range(0.0, most)
-    part = min(1.0, search.of_calls(loop.nodes) / SMALLEST)
-    return Range(most * max(0.0, part - EITHER_WAY), most * min(1.0, part + EITHER_WAY))
+    part = min(1.0, search.of_calls(loop.nodes) / PART_IN_CALLS)
+    return Range(most * max(0.0, part - PART_UNKNOWN), most * min(1.0, part + PART_UNKNOWN))
 
 
 def _but_one(loop: NetworkLoop) -> float:
