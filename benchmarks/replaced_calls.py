@@ -134,6 +134,30 @@ def matrices() -> Iterator[Replacement]:
         )
 
 
+def normal_vectors() -> Iterator[Replacement]:
+    for size in (2, 16, 64):
+        rows = _RNG.standard_normal((size, size))
+        mean, covariance = np.zeros(size), rows @ rows.T + np.eye(size)
+        factor = np.linalg.cholesky(covariance)
+        for count in (1, 8, 32):
+            yield a_call(
+                f"{count} draws of multivariate_normal, {size} × {size}",
+                lambda m=mean, c=covariance, n=count: [
+                    _RNG.multivariate_normal(m, c) for _ in range(n)
+                ],
+                lambda m=mean, f=factor, n=count, d=size: [
+                    m + f @ _RNG.standard_normal(d) for _ in range(n)
+                ],
+            )
+        yield a_call(
+            f"a draw with a covariance of its own, {size} × {size}",
+            lambda m=mean, c=covariance: _RNG.multivariate_normal(m, c),
+            lambda m=mean, c=covariance, d=size: (
+                m + np.linalg.cholesky(c) @ _RNG.standard_normal(d)
+            ),
+        )
+
+
 def whole_arrays() -> Iterator[Replacement]:
     for size in (16, 256):
         numbers, rows = _RNG.random(size), _RNG.random((size, 8))
@@ -467,7 +491,7 @@ def precisions() -> Iterator[Replacement]:
 
 
 CASES = (
-    *(pandas_tables, lists, picks, matrices, whole_arrays, generators, made_again),
+    *(pandas_tables, lists, picks, matrices, normal_vectors, whole_arrays, generators, made_again),
     *(
         distributions,
         covariances,

@@ -92,6 +92,8 @@ class SlowCall(NamedTuple):
     """Files of its library, as a regular expression, that may stand between the user's line and its functions."""
     of_diagonals: str = ""
     """Class whose matrices have to be diagonal by the source, wherever it is made; nothing is told where one may be another."""
+    many_by: str = ""
+    """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
 
 
 class StepSource(NamedTuple):

@@ -32,6 +32,14 @@ _TEXT: Final = SlowCall(
     "As a key of a dictionary take array.tobytes(), or a tuple of its numbers; for output make the text only of what is shown.",
     Range(0.8, 1.0),
 )
+_NORMAL_VECTOR: Final = SlowCall(
+    "normal vectors are drawn one by one",
+    "Each draw takes the covariance apart anew. Draw all at once (size=n), or keep its factor, L = np.linalg.cholesky(covariance), and take "
+    "mean + L @ rng.standard_normal(d): the same distribution, other numbers for a seed.",
+    # Where each draw has a covariance of its own the factor is computed, too.
+    Range(0.6, 0.98),
+    many_by="size",
+)
 _GENERATOR: Final = SlowCall(
     "a random generator is made again and again",
     "Make it once (self.rng = np.random.default_rng(seed)) and draw from it.",
@@ -67,6 +75,14 @@ LIBRARY: Final = Library(
             "numpy.random.mtrand.RandomState.seed",
         ),
         _GENERATOR,
+    )
+    | dict.fromkeys(
+        (
+            "numpy.random._generator.Generator.multivariate_normal",
+            "numpy.random.mtrand.RandomState.multivariate_normal",
+            "numpy.random.multivariate_normal",
+        ),
+        _NORMAL_VECTOR,
     ),
     sinks={Sink.FILES: _FILES},
     accesses={Access.READ: _FILES},

@@ -24,11 +24,14 @@ from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.values import Value, Values, value_of
 from rlprof.syntax.module import Statement, called_name
 from rlprof.syntax.origin import Origin, origin
+from rlprof.syntax.pure_calls import hardly_works
 
 LEAST_BESIDE_OTHERS: Final = 0.3
 """Part of a line's time that goes, at least, where the line calls something else, too."""
 
 _MOSTLY: Final = 0.5
+_JOINS: Final = frozenset({"array", "asarray", "stack", "vstack", "concatenate", "append"})
+"""Calls that take little beside those whose results they put together."""
 
 _IN_C: Final = {name: call for library in LIBRARIES for name, call in library.slow_in_c.items()}
 
@@ -247,11 +250,13 @@ class SlowCalls:
             known = self._values.of(frame.file, statement)
             calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
             for call in calls:
-                callee = value_of(call.func, known)
-                name = callee and (callee.function or callee.made)
-                if name in _IN_C:
+                name = _seen_name(call, known)
+                if name in _IN_C and not _does_many(call, _IN_C[name].many_by):
                     seen = f"{ast.unparse(call.func)}: {name}"
-                    yield _SlowCallInC(_IN_C[name], seen, is_alone=len(calls) == 1)
+                    others = (
+                        it for it in calls if not (called_name(it) in _JOINS or hardly_works(it))
+                    )
+                    yield _SlowCallInC(_IN_C[name], seen, is_alone=all(it is call for it in others))
             # Python looks for signals at other lines of a loop than the one that searches.
             elsewhere = {
                 **self._attributes(frame.file, statement, known),
@@ -278,6 +283,19 @@ class SlowCalls:
             if (class_name := _class_of(node.value, statement, known))
         }
         return {text: value for text, value in found.items() if value is not None}
+
+
+def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:
+    """Return what it was seen to call: a function, a class, or a method in C of an object, of which only the class is seen."""
+    callee = value_of(call.func, known)
+    if callee is not None:
+        return callee.function or callee.made
+    owner = value_of(call.func.value, known) if isinstance(call.func, ast.Attribute) else None
+    return f"{owner.type}.{called_name(call)}" if owner is not None else ""
+
+
+def _does_many(call: ast.Call, keyword: str) -> bool:
+    return bool(keyword) and (len(call.args) > 2 or any(it.arg == keyword for it in call.keywords))
 
 
 def _class_of(owner: ast.expr, statement: Statement, known: Mapping[str, Value]) -> str:

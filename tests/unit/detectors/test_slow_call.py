@@ -8,7 +8,7 @@ from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.pandas import LIBRARY as PANDAS
 from rlprof.libraries.standard_library import _PROXY
-from rlprof.model.finding import Confidence, Finding
+from rlprof.model.finding import Confidence, Finding, Range
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
 
@@ -561,3 +561,37 @@ def test_each_row_says_what_and_what_instead():
             assert len(f"{call.done} (train.py:123)") < 60
             assert call.instead.endswith(".")
             assert 0 <= call.removable.low < call.removable.high <= 1
+
+
+CANDIDATES = Script(
+    "cma.py",
+    """
+    import numpy as np
+
+    class Search:
+        def one_by_one(self, n):
+            return np.stack([self.rng.multivariate_normal(self.mean, self.cov) for _ in range(n)])
+
+        def at_once(self, n):
+            for _ in range(2):
+                drawn = self.rng.multivariate_normal(self.mean, self.cov, size=n)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "rng", "times"),
+    [
+        ("np.stack", "type=numpy.random._generator.Generator", 1),
+        ("np.stack", "type=cma.Drawer", 0),
+        ("size=n", "type=numpy.random._generator.Generator", 0),
+    ],
+)
+def test_a_method_in_c_is_known_by_the_class_of_its_object(piece: str, rng: str, times: int):
+    place = CANDIDATES.at(piece, "Search.ask")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(5.0, place, f"{SITE}/numpy/linalg/_linalg.py:1800 svd").spends(5.0, "env.py:3 step")
+    run.sees(place, self__rng=rng, self__mean="type=numpy.ndarray shape=64 dtype=f8")
+
+    told = detect(DETECTOR, run, CANDIDATES)
+    assert [it.savings[0].removable for it in told] == [Range(0.6, 0.98)] * times
