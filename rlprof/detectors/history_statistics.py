@@ -27,6 +27,8 @@ OF_SUMS: Final = calibrated(
 IN_ORDER: Final = Range(0.5, 1.0)
 """The same of what takes the elements in their order: a sorted list, or the best so far, is kept up to date. By reason."""
 
+_LONGEST_NAME: Final = 16
+
 BESIDE_OTHERS: Final = 0.3
 """Part that goes at least where the line calls something else, too."""
 
@@ -39,7 +41,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     told = time.heaviest.statistic
     yield Finding(
-        title=f"{told.name} of all that was gathered, computed anew ({time.place})",
+        title=f"{told.name} of all of {_shortened(told.container)}, each time ({time.place})",
         savings=tuple(Saving(frozenset(it.nodes), _removable(it)) for it in sums),
         locations=time.locations,
         evidence=(
@@ -52,8 +54,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
 
 
+def _shortened(container: str) -> str:
+    return container if len(container) <= _LONGEST_NAME else "a history"
+
+
 def _removable(found: HistorySum) -> Range:
     part = OF_SUMS if found.statistic.is_running else IN_ORDER
+    if found.statistic.is_kept_too:
+        return Range(0.0, part.high)
     return part if found.statistic.is_alone else Range(BESIDE_OTHERS, part.high)
 
 

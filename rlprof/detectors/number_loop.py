@@ -35,6 +35,9 @@ OF_MANY: Final = calibrated(
 )
 """The same of many."""
 
+OF_MADE_ANEW: Final = 0.0
+"""Least part that goes where each time another list is gone through: to turn 64 numbers into an array, and back, takes as long as the loop."""
+
 OF_A_DICT: Final = 0.5
 """Least part that goes where they are in a dictionary: an array may have to hold a place for each key there can be. By reason."""
 
@@ -62,6 +65,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _removable(loop: NumberLoop) -> Range:
     part = OF_MANY if loop.numbers.many >= MANY else OF_FEW
+    if not loop.numbers.is_kept:
+        return Range(OF_MADE_ANEW, part.high)
     return Range(min(part.low, OF_A_DICT), part.high) if loop.numbers.is_dict else part
 
 

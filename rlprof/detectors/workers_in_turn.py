@@ -26,6 +26,12 @@ MOST_LEFT: Final = 1.3
 """The same at most: workers are not all equally slow, and the slowest is waited for."""
 
 
+_ALL_WORKERS: Final = (
+    "Ask all of them first, then take the answers in a second loop: they work side by side then."
+)
+_ALL_TASKS: Final = "Give it all tasks first, then take the results in a second loop: its workers work side by side then. pool.map does both."
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = [it for it in RequestLoops(profile, lines).found() if it.round.workers != 1]
@@ -37,19 +43,26 @@ def detect(profile: Profile) -> Iterable[Finding]:
     asked = time.heaviest.round
     workers = min((it.round.workers or 0 for it in loops), default=0) or None
     removable = _removable(workers, time.total_us, profile)
+    of_pool = asked.of_pool
     yield Finding(
-        title=f"workers are asked one after the other ({time.place})",
+        title=f"{'a pool is given one task' if of_pool else 'workers are asked one'} after the other ({time.place})",
         savings=(
             Saving(frozenset(node for it in loops for node in it.nodes), removable),
             *_of_work(time.total_us, removable, profile),
         ),
         locations=time.locations,
         evidence=(
-            time.share_spent("asleep until one of them answers"),
-            f"each turn of the loop asks {asked.of}, and waits for its answer before the next is asked",
-            *([f"seen there: {count(asked.workers)} of them"] if asked.workers else []),
+            time.share_spent("asleep until one has answered"),
+            f"each turn of the loop gives {asked.of} one task, and waits for its end"
+            if of_pool
+            else f"each turn of the loop asks {asked.of}, and waits for its answer before the next is asked",
+            *(
+                [f"seen there: {count(asked.workers)} of them"]
+                if asked.workers and not of_pool
+                else []
+            ),
         ),
-        fix="Ask all of them first, then take the answers in a second loop: they work side by side then.",
+        fix=_ALL_TASKS if of_pool else _ALL_WORKERS,
         confidence=Confidence.BOUNDED,
     )
 

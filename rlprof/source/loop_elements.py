@@ -37,6 +37,7 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
         for node in statement.walk():
             if isinstance(node, Comprehension):
                 made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                made += [test for it in node.generators for test in it.ifs]
                 of = [pair for it in node.generators for pair in _elements(it.target, it.iter)]
                 yield Turns(dict(of), made, statement.lines)
     for loop in reversed([*module.loops_around(line)]):

@@ -104,8 +104,7 @@ class Value:
     def networks(self) -> int:
         """Networks of one class in a container of Python's or torch's; 0 for anything else."""
         are_networks = _MODULE in (self.items, *self.fields.get("first.bases", "").split(","))
-        is_mixed = self.fields.get("mixed") == "1"
-        return (self.length or 0) if are_networks and not is_mixed else 0
+        return (self.length or 0) if are_networks and not self.is_mixed else 0
 
     @property
     def are_alike(self) -> bool:
@@ -174,6 +173,11 @@ class Value:
     def items(self) -> str:
         """The type of the elements of a container; empty where it has none."""
         return self.fields.get("first.type", "")
+
+    @property
+    def is_mixed(self) -> bool:
+        """True if the first few elements of a container were seen to be of several classes."""
+        return self.fields.get("mixed") == "1"
 
     @property
     def numbers_of_first(self) -> int | None:

@@ -143,9 +143,11 @@ class SourceModule:
 
     def loops_around(self, line: int) -> Iterator[ast.For | ast.AsyncFor]:
         """Yield the ``for`` loops of its function in whose body ``line`` is."""
-        return (node for node in self._around(line) if isinstance(node, ast.For | ast.AsyncFor))
+        return (
+            node for node in self.loops_around_all(line) if isinstance(node, ast.For | ast.AsyncFor)
+        )
 
-    def _around(self, line: int) -> Iterator[Loop]:
+    def loops_around_all(self, line: int) -> Iterator[Loop]:
         """Yield all loops of its function in whose body ``line`` is, the outer ones first."""
         function = self.function_at(line)
         first = function.first_line if function else 0
@@ -155,7 +157,7 @@ class SourceModule:
 
     def turn_ending_at(self, line: int) -> Sequence[Statement]:
         """The statements of a turn of the innermost loop around ``line``; none where another comes after it there."""
-        loop = max(self._around(line), key=lambda it: it.lineno, default=None)
+        loop = max(self.loops_around_all(line), key=lambda it: it.lineno, default=None)
         if loop is None or line < loop.body[-1].lineno:
             return ()
         return [it for it in self.statements if loop.lineno < it.first_line <= line]

@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.growing import additions
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.values import Value, Values, value_of
+from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.imports import full_name
-from rlprof.syntax.module import Comprehension, SourceModule, Statement, called_name
+from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
 from rlprof.syntax.operands import operand_of
 from rlprof.syntax.origin import installed_package
-from rlprof.syntax.pure_calls import hardly_works
+from rlprof.syntax.pure_calls import hardly_works, is_changing_method
 
 FEWEST: Final = 200
 """Elements from which on: to go through 200 numbers of a list takes as long as some ten steps of a running mean."""
@@ -33,6 +32,8 @@ _BY_ORDER: Final = frozenset(
 _CONVERTS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "tensor", "as_tensor", "FloatTensor", "list", "fromiter", "concatenate", "cat"}
 )  # fmt: skip
+_BEGINS: Final = ("__init__", "__post_init__", "__new__")
+_ADDED_TO: Final = ("list", "collections.deque")
 _LIBRARIES: Final = ("numpy.", "torch.", "statistics.", "math.")
 _PACKAGES: Final = frozenset({"numpy", "torch"})
 
@@ -49,6 +50,8 @@ class Statistic(NamedTuple):
     """True if one sum or two tell all."""
     is_alone: bool
     """True if nothing else is called there."""
+    is_kept_too: bool
+    """True if the line makes an array of it for another purpose as well, so that all of it is gone through in any case."""
 
 
 @dataclass(slots=True)
@@ -102,32 +105,34 @@ class HistorySums:
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:
     for statement in module.statements_at(line):
         calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
-        names = _names_of_statistics(module, calls) or _made_for_statistics(module, statement)
-        others = [
-            it
-            for it in calls
-            if called_name(it) not in _RUNNING | _BY_ORDER | _CONVERTS and not hardly_works(it)
-        ]
-        for container in _containers(calls) if names else ():
+        statistics = [it for it in calls if _is_statistic(module, it)]
+        names = {called_name(it) for it in statistics} or _made_for_statistics(module, statement)
+        of = statistics or [it for it in calls if called_name(it) in _CONVERTS]
+        for container in _gone_through(module, of) if names else ():
             value = value_of(container, known)
-            if value is not None and _is_history(module, container, value):
+            if value is not None and _is_history(module, container, value, statement):
+                others = [it for it in calls if not _is_part(it, of)]
                 return Statistic(
                     min(names),
                     ast.unparse(container),
                     value,
                     is_running=names <= _RUNNING,
-                    is_alone=not others,
+                    is_alone=all(map(hardly_works, others)),
+                    is_kept_too=any(called_name(it) in _CONVERTS for it in others),
                 )
     return None
 
 
-def _names_of_statistics(module: SourceModule, calls: Sequence[ast.Call]) -> set[str]:
-    return {called_name(it) for it in calls if _is_statistic(module, it)}
+def _is_part(call: ast.Call, statistics: Sequence[ast.Call]) -> bool:
+    """Tell whether it is a statistic, or what one is given."""
+    return any(call is inner for it in statistics for inner in ast.walk(it))
 
 
 def _is_statistic(module: SourceModule, call: ast.Call) -> bool:
     if called_name(call) not in _RUNNING | _BY_ORDER:
         return False
+    if any(it.arg in ("key", "weights") for it in call.keywords):
+        return False  # What it goes by may change from step to step.
     full = full_name(call.func, module.imports)
     is_method = isinstance(call.func, ast.Attribute) and not full
     # Of two numbers ``max`` is none.
@@ -167,28 +172,82 @@ def _is_of(call: ast.Call, name: str) -> bool:
     return any(isinstance(it, ast.Name) and it.id == name for it in given)
 
 
-def _containers(calls: Sequence[ast.Call]) -> Iterator[ast.expr]:
-    """Yield what the calls are given, or are methods of, and what comprehensions in them go through; nothing with an index."""
+def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[ast.expr]:
+    """Yield what ``calls`` are of: what they are given first, or are methods of, through conversions, and comprehensions that take elements
+    as they are, or an attribute of each.
+    """
     for call in calls:
-        parts = [*call.args, *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
-        for part in parts:
-            if isinstance(part, Comprehension) and len(part.generators) == 1:
-                yield part.generators[0].iter
+        pending = [
+            *call.args[:1],
+            *([call.func.value] if isinstance(call.func, ast.Attribute) else []),
+        ]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, ast.Call) and called_name(part) in _CONVERTS:
+                pending += part.args[:1]
+            elif isinstance(part, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+                is_plain = len(part.generators) == 1 and _stays(module, part.elt)
+                pending += [part.generators[0].iter] if is_plain else []
             elif operand_of(part) is not None:
                 yield part
 
 
-def _is_history(module: SourceModule, container: ast.expr, value: Value) -> bool:
-    """Tell whether it was seen to grow, or is long and is added to again and again."""
-    if not value.is_container or (value.length or 0) < FEWEST:
-        return False
-    return (
-        value.grows()
-        or value.type.endswith("deque")
-        or ast.unparse(container) in _only_added_to(module)
+def _stays(module: SourceModule, element: ast.expr) -> bool:
+    """Tell whether it is an element, or an attribute of it that nobody in the file gives another value later."""
+    if not isinstance(element, ast.Attribute):
+        return operand_of(element) is not None
+    return not any(
+        isinstance(it, ast.Attribute)
+        and it.attr == element.attr
+        and not isinstance(it.ctx, ast.Load)
+        for statement in module.statements
+        if statement.function is None or statement.function.node.name not in _BEGINS
+        for it in statement.walk()
     )
 
 
-@lru_cache(maxsize=256)
-def _only_added_to(module: SourceModule) -> frozenset[str]:
-    return frozenset(it.container for it in additions(module))
+def _is_history(
+    module: SourceModule, container: ast.expr, value: Value, statement: Statement
+) -> bool:
+    """Tell whether it was seen to grow, or lets go of the oldest alone; and its elements stay as they are."""
+    if value.type not in _ADDED_TO or (value.length or 0) < FEWEST or value.items == "torch.Tensor":
+        return False
+    if not (value.type.endswith("deque") or value.grows()) or _is_stored_to(module, container):
+        return False
+    return not isinstance(container, ast.Name) or _is_added_to_around(
+        module, container.id, statement
+    )
+
+
+def _is_stored_to(module: SourceModule, container: ast.expr) -> bool:
+    """Tell whether the file gives one of its elements another value: priorities, counts."""
+    name = container.attr if isinstance(container, ast.Attribute) else ast.unparse(container)
+    return any(
+        isinstance(it, ast.Subscript)
+        and not isinstance(it.ctx, ast.Load)
+        and ast.unparse(it.value).rpartition(".")[2] == name
+        for it in ast.walk(module.tree)
+    )
+
+
+def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -> bool:
+    """Tell whether a variable is added to in turns of a loop each of which takes the statistic, and that does not begin it anew."""
+    own = list(_statements_of(module, statement))
+    around = _loops(module, statement)
+    begun = {loop for it in own if _assigns(it, name) for loop in _loops(module, it)}
+    return any(
+        (around - begun) & _loops(module, it)
+        for it in own
+        for call in it.walk()
+        if isinstance(call, ast.Call) and is_changing_method(called_name(call))
+        if (owner := receiver(call)) is not None and ast.unparse(owner) == name
+    )
+
+
+def _assigns(statement: Statement, name: str) -> bool:
+    return any(isinstance(it, ast.Name) and it.id == name for it in targets_of(statement.node))
+
+
+def _loops(module: SourceModule, statement: Statement) -> set[int]:
+    """The lines of the loops around a statement, in its function."""
+    return {it.lineno for it in module.loops_around_all(statement.first_line)}

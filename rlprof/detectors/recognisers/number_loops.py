@@ -22,6 +22,8 @@ _BUILT_IN: Final = frozenset({"abs", "min", "max", "float", "int"})
 _MATHEMATICAL: Final = frozenset({"exp", "log", "sqrt", "tanh", "abs", "fabs"})
 _MODULES: Final = frozenset({"math", *NUMPY})
 _COMPARED: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_LARGEST: Final = 2**31
+_POWERS: Final = (2, 3, 0.5)
 _NUMBERS: Final = ("int", "float", "numpy.float", "numpy.int")
 
 
@@ -32,6 +34,10 @@ class NumbersSeen(NamedTuple):
     container: str
     """In words."""
     is_dict: bool
+    is_kept: bool
+    """True if an array could hold them from step to step: they are an attribute's, or an array already. A list that is made anew has to
+    be turned into one.
+    """
 
 
 @dataclass(slots=True)
@@ -91,7 +97,7 @@ class _Reading:
         """Return the numbers that it goes through one by one; None where it goes through anything else, or does more than arithmetic."""
         if not all(self._is_element(name, source) for name, source in self._turns.elements.items()):
             return None
-        if not all(map(self._is_done, self._turns.body)):
+        if not all(map(self._is_done, self._turns.body)) or not self._are_its_places():
             return None
         return max(self._numbers, default=None) if self._computes else None
 
@@ -113,6 +119,8 @@ class _Reading:
         if value is not None and value.type == "dict":
             # Its values where it is one of ``items()``, else its keys.
             seen = self._known.get(name)
+            if value.items == "int":
+                return False  # A number of its own may be another one's key: ``for state, after in moves.items()``.
             (self._own if seen is not None and seen.type == "float" else self._keys).add(name)
         else:
             self._own.add(name)
@@ -128,19 +136,22 @@ class _Reading:
                 return self._goes_through(container)
         many = self._parameters.value(stop)
         if many is not None and many >= FEWEST:
-            self._numbers.append(NumbersSeen(many, f"{many} numbers in turn", is_dict=False))
+            self._numbers.append(NumbersSeen(many, f"{many} numbers in turn", False, is_kept=True))
         return many is not None
 
     def _goes_through(self, container: ast.expr) -> bool:
         value = value_of(container, self._known)
         if value is None or not value.is_container or not value.items.startswith(_NUMBERS):
             return False
+        if value.is_mixed:
+            return False
         return self._takes(container, value, value.length or 0)
 
     def _takes(self, container: ast.expr, value: Value, length: int) -> bool:
         if length >= FEWEST:
             text = f"{ast.unparse(container)}: {value.in_words()}"
-            self._numbers.append(NumbersSeen(length, text, value.type == "dict"))
+            is_kept = value.is_array or isinstance(container, ast.Attribute)
+            self._numbers.append(NumbersSeen(length, text, value.type == "dict", is_kept))
         return True
 
     def _is_done(self, part: ast.AST) -> bool:
@@ -157,21 +168,62 @@ class _Reading:
                 self._computes = True
                 return self._is_number(target) and self._is_number(value)
             case ast.If(test=test, body=body, orelse=others):
-                return self._is_number(test) and all(map(self._is_done, (*body, *others)))
+                return self._is_number(test) and self._are_done_either_way(body, others)
             case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="append"), args=[kept])
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=to), attr="append"), args=[kept]
+                )
             ):
-                return self._is_number(kept)
+                return self._is_number(kept) and self._only_appends(to)
             case ast.Pass() | ast.Continue():
                 return True
             case ast.expr():
                 return self._is_number(part)
         return False
 
+    def _are_done_either_way(self, body: list[ast.stmt], others: list[ast.stmt]) -> bool:
+        """What only one branch gives a value, the other one has from the turn before."""
+        before = set(self._own)
+        if not all(map(self._is_done, body)):
+            return False
+        given, self._own = self._own, before
+        if not all(map(self._is_done, others)):
+            return False
+        self._own &= given
+        return True
+
+    def _only_appends(self, name: str) -> bool:
+        """Tell whether nothing in the loop reads the list that a turn appends to."""
+        nodes = list(_nodes(self._turns.body))
+        uses = sum(isinstance(it, ast.Name) and it.id == name for it in nodes)
+        appends = sum(
+            isinstance(it, ast.Attribute) and it.attr == "append" and root_name(it) == name
+            for it in nodes
+        )
+        through = {
+            part.id
+            for it in self._turns.elements.values()
+            for part in ast.walk(it)
+            if isinstance(part, ast.Name)
+        }
+        return uses == appends and name not in through
+
+    def _are_its_places(self) -> bool:
+        """Tell whether a turn reads and writes at one place alone, its own, of what has as many places as there are turns."""
+        items = [it for it in _nodes(self._turns.body) if isinstance(it, ast.Subscript)]
+        if len({ast.unparse(it.slice) for it in items}) > 1:
+            return False
+        for item in items:
+            seen = value_of(item.value, self._known)
+            size = (seen.shape or (seen.length or 0,))[0] if seen is not None else FEWEST
+            if size < FEWEST and seen is not None and seen.type != "dict":
+                return False
+        return True
+
     def _is_given(self, target: ast.expr) -> bool:
         if isinstance(target, ast.Name):
             self._own.add(target.id)
-            return target.id not in self._sums
+            return target.id not in self._sums | self._places()
         return isinstance(target, ast.Subscript) and self._is_number(target)
 
     def _is_number(self, expression: ast.expr) -> bool:
@@ -190,7 +242,9 @@ class _Reading:
                 is_row = seen is not None and len(seen.shape or ()) == 1
                 holds = seen is not None and seen.items.startswith(_NUMBERS)
                 return index in self._keys and (is_row or holds)
-            case ast.BinOp(left=left, right=right):
+            case ast.BinOp(left=left, op=op, right=right) if _is_the_same_for_arrays(
+                op, left, right
+            ):
                 self._computes = True
                 return self._is_number(left) and self._is_number(right)
             case ast.UnaryOp(operand=operand):
@@ -205,6 +259,14 @@ class _Reading:
             case ast.Call(args=args, keywords=[]):
                 return _is_function(expression) and all(map(self._is_number, args))
         return False
+
+    def _places(self) -> set[str]:
+        """Names that stand in brackets: numbers of places."""
+        return {
+            it.slice.id
+            for it in _nodes(self._turns.body)
+            if isinstance(it, ast.Subscript) and isinstance(it.slice, ast.Name)
+        }
 
     def _made(self) -> set[str]:
         """What the turns assign: where one reads it before, it is the one before it that has made it."""
@@ -226,6 +288,20 @@ def _reads(body: Iterable[ast.AST], name: str) -> bool:
 def _nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for part in body:
         yield from ast.walk(part)
+
+
+def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:
+    """Tell whether numpy's numbers, of 64 bits, come to what Python's do, which have as many as they need."""
+    constants = [
+        it.value
+        for it in (left, right)
+        if isinstance(it, ast.Constant) and isinstance(it.value, int | float)
+    ]
+    if any(abs(it) > _LARGEST for it in constants):
+        return False
+    if isinstance(op, ast.Pow):
+        return isinstance(right, ast.Constant) and right.value in _POWERS
+    return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Mod)
 
 
 def _is_function(call: ast.Call) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.pool_tasks import PoolTasks, Round
 from rlprof.model.activity import WaitKind
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
@@ -19,8 +20,6 @@ from rlprof.source.written_names import root_name
 from rlprof.syntax.module import (
     Function,
     SourceModule,
-    Statement,
-    assigned_variable,
     called_name,
     receiver,
 )
@@ -28,24 +27,10 @@ from rlprof.syntax.module import (
 _SENDS: Final = frozenset({"send", "send_bytes", "put"})
 _RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
 _WAITS: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.SOCKET})
-_GIVES_TO_POOL: Final = frozenset({"submit", "apply_async"})
-_TAKES_FROM_POOL: Final = frozenset({"result", "get"})
-_DOES_BOTH: Final = "apply"
 _OF_THREADS: Final = re.compile(r"[/\\](queue|threading)\.py$")
 """Queues within a process: whether its threads could work side by side the interpreter lock decides."""
-_OF_PROCESSES: Final = re.compile(r"ProcessPoolExecutor|pool\.Pool$|loky|MPIPoolExecutor")
-"""Pools whose tasks run side by side."""
 _MOST_LEVELS: Final = 4
 """Functions from the one that waits up to the one with the loop, as methods of a proxy that a vector environment calls."""
-
-
-class Round(NamedTuple):
-    """What a loop goes through."""
-
-    of: str
-    """Whom a turn asks, in words, as written."""
-    workers: int | None
-    """How many were seen in it; None where nobody looked."""
 
 
 @dataclass(slots=True)
@@ -68,6 +53,7 @@ class RequestLoops:
         self._tree = profile.steady
         self._kinds = profile.wait_kinds
         self._values = Values(profile.values)
+        self._tasks = PoolTasks(profile, lines)
         self._critical = [it for it in profile.activities if it.is_critical]
 
     def found(self) -> list[RequestLoop]:
@@ -90,7 +76,7 @@ class RequestLoops:
                 continue
             if owner not in rounds:
                 of_pool = kind is WaitKind.FUTURE
-                rounds[owner] = self._pool_round(owner) if of_pool else self._round(owner)
+                rounds[owner] = self._tasks.round_at(owner) if of_pool else self._round(owner)
             if (found := rounds[owner]) is not None:
                 place = self._lines.line(owner)
                 loop = loops.setdefault(place, RequestLoop(place, found))
@@ -121,20 +107,6 @@ class RequestLoops:
             request = _handed(request.worker, function, module, frame.line) if module else None
         return None
 
-    def _pool_round(self, node: int) -> Round | None:
-        """Return the round whose turns each give a pool of processes one task, and wait for its end."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
-        request = _task(module, frame.line) if module is not None else None
-        turns = next(iter(turns_at(module, frame.line)), None) if module is not None else None
-        if request is None or turns is None or not request.is_of_pool(turns):
-            return None
-        known = self._values.between(frame.file, turns.lines)
-        pool = value_of(request.worker, known)
-        if pool is None or not _OF_PROCESSES.search(pool.type):
-            return None
-        return Round(f"the pool {ast.unparse(request.worker)}", None)
-
     def _told(self, file: str, turns: Turns, container: ast.expr) -> Round:
         seen = value_of(container, self._values.between(file, turns.lines))
         return Round(f"one of {ast.unparse(container)}", seen.length if seen is not None else None)
@@ -164,16 +136,6 @@ class _Request(NamedTuple):
         given = [arg for it in asks for arg in (*it.args, *(word.value for word in it.keywords))]
         return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
 
-    def is_of_pool(self, turns: Turns) -> bool:
-        """The same of a task that a pool is given: no turn needs what another one's has come to, nor what was made of it."""
-        inside = list(_calls(turns.body))
-        at_times = list(_calls(_under_conditions(turns.body)))
-        (task,) = self.asks
-        if not any(task is it for it in inside) or any(task is it for it in at_times):
-            return False
-        given = [*task.args, *(word.value for word in task.keywords)]
-        return needs_no_other_turn(turns.body, self.waits, given, self.worker, by_any_call=True)
-
     @property
     def is_of_one_worker(self) -> bool:
         """True if the function asks the worker for whose answer it waits."""
@@ -197,36 +159,6 @@ def _request(module: SourceModule, line: int) -> _Request | None:
             asks = tuple(it for it in calls if called_name(it) in _SENDS)
             return _Request(worker, call, asks) if asks else None
     return None
-
-
-def _task(module: SourceModule, line: int) -> _Request | None:
-    """Return the task that a line waits for: ``pool.submit(f, x).result()``, in one statement or two, or ``pool.apply(f, (x,))``."""
-    for statement in module.statements_at(line):
-        for call in _calls(statement.expressions()):
-            owner = receiver(call)
-            if owner is None:
-                continue
-            if called_name(call) == _DOES_BOTH:
-                return _Request(owner, call, (call,))
-            if called_name(call) not in _TAKES_FROM_POOL:
-                continue
-            given = [
-                it for it in _made(module, statement, owner) if called_name(it) in _GIVES_TO_POOL
-            ]
-            pool = receiver(given[0]) if len(given) == 1 else None
-            if pool is not None:
-                return _Request(pool, call, (given[0],))
-    return None
-
-
-def _made(module: SourceModule, statement: Statement, owner: ast.expr) -> Iterator[ast.Call]:
-    """Yield the calls whose result ``owner`` is: itself, or what is assigned to the variable in its function."""
-    if isinstance(owner, ast.Call):
-        yield owner
-    elif isinstance(owner, ast.Name):
-        own = (it.node for it in module.statements if it.function is statement.function)
-        assigned = (value for name, value in map(assigned_variable, own) if name == owner.id)
-        yield from (value for value in assigned if isinstance(value, ast.Call))
 
 
 def _element(worker: ast.expr, turns: Turns) -> ast.expr | None:

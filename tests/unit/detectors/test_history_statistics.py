@@ -53,6 +53,42 @@ AGENT = Script(
 
         def counted(self):
             return len(self.rewards)
+
+        def kept(self, rewards):
+            self.recent.append(np.mean(rewards))
+
+        def asked(self, batch):
+            self.recent.append(self.net(batch).mean())
+
+        def drawn(self):
+            return np.mean([it.reward for it in random.sample(self.recent, 32)])
+
+        def by_key(self, worth):
+            return max(self.recent, key=worth)
+
+        def nearest(self, x):
+            return min(abs(x - y) for y in self.recent)
+
+        def normalised(self):
+            return (np.array(self.recent) - np.mean(self.recent)) / np.std(self.recent)
+
+        def energies(self):
+            return sum(it.energy for it in self.recent)
+
+        def step(self):
+            self.recent[0].energy = 3
+
+        def of_an_episode(self, env):
+            rewards = []
+            for _ in range(1000):
+                rewards.append(env.step())
+            return np.sum(rewards)
+
+        def so_far(self, env):
+            rewards = []
+            for _ in range(1000):
+                rewards.append(env.step())
+                env.best = np.max(rewards)
     """,
 )
 LINES = {
@@ -66,6 +102,15 @@ LINES = {
     "of_rollout": "np.mean(self.rollout)",
     "of_two": "max(reward, self.best)",
     "counted": "len(self.rewards)",
+    "kept": "self.recent.append(np.mean",
+    "asked": "self.recent.append(self.net",
+    "drawn": "random.sample(self.recent",
+    "by_key": "max(self.recent, key",
+    "nearest": "abs(x - y)",
+    "normalised": "np.array(self.recent) -",
+    "energies": "it.energy for",
+    "of_an_episode": "return np.sum(rewards)",
+    "so_far": "env.best = np.max(rewards)",
 }
 LOOP = "train.py:3 train"
 IN_NUMPY = f"{SITE}/numpy/_core/_methods.py:200 _var"
@@ -84,6 +129,7 @@ def a_training(function: str, *lengths: int, spent_s: float = 4.0) -> RunBuilder
         self__rollout=looks,
         self__recent="type=collections.deque length=5000 first.type=float",
         reward="type=float",
+        rewards=looks,
     )
 
 
@@ -103,14 +149,10 @@ def test_a_list_that_is_gone_through_from_its_beginning(function):
     assert finding.evidence[1].startswith("it goes through self.rewards each time: list of 900")
 
 
-def test_a_list_that_the_file_only_adds_to_need_not_be_seen_to_grow():
-    assert found(a_training("scaled", 900))
-
-
 def test_a_deque_is_added_to_though_its_length_stays():
     (finding,) = found(a_training("of_recent"))
 
-    assert finding.title.startswith("median of all that was gathered")
+    assert finding.title.startswith("median of all of self.recent")
     assert finding.savings[0].removable == (0.5, 1.0)
 
 
@@ -120,9 +162,37 @@ def test_less_is_promised_where_the_line_does_more():
     assert finding.savings[0].removable == (0.3, 1.0)
 
 
-@pytest.mark.parametrize("function", ["for_more", "of_the_last", "of_two", "counted"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *("for_more", "of_the_last", "of_two", "counted", "kept", "asked", "drawn", "by_key"),
+        *("nearest", "energies", "of_an_episode"),
+    ],
+)
 def test_silent_of_what_is_no_statistic_of_all(function):
     assert not found(a_training(function))
+
+
+def test_a_list_that_is_begun_before_the_loop_grows_in_it():
+    assert len(found(a_training("so_far"))) == 1
+
+
+def test_nothing_is_sure_where_all_of_it_is_gone_through_in_any_case():
+    (finding,) = found(a_training("normalised"))
+
+    assert finding.savings[0].removable == (0.0, 1.0)
+
+
+def test_silent_of_gradients():
+    looks = [f"type=list length={it} first.type=torch.Tensor" for it in (300, 500, 900)]
+    run = a_training("scaled")
+    run.sees(AGENT.at(LINES["scaled"], "Agent.scaled"), self__rewards=looks)
+
+    assert not found(run)
+
+
+def test_silent_of_a_list_that_does_not_grow():
+    assert not found(a_training("scaled", 900, 900, 900))
 
 
 def test_silent_of_a_list_that_begins_anew():

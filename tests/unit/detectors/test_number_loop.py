@@ -218,3 +218,86 @@ def test_more_numbers_gain_more_and_dictionaries_perhaps_less():
 
 def test_silent_just_under_its_threshold():
     assert not found(a_training("learn", loop_s=0.29))
+
+
+TURNS = {
+    "returns that begin anew": """
+for t in range(len(rewards)):
+    if dones[t]:
+        total = 0.0
+    total = rewards[t] + gamma * total
+    returns[t] = total
+""",
+    "the last of either branch": """
+for t in range(len(rewards)):
+    if dones[t]:
+        last = rewards[t] * 2
+    returns[t] = last + 1
+""",
+    "a list that grows as it is read": """
+for i in range(len(rewards)):
+    returns.append(rewards[i] + 0.9 * returns[i])
+""",
+    "values by the next state": """
+for s, after in moves.items():
+    values[s] = rewards[s] + gamma * values[after]
+""",
+    "a place of its own choice": """
+for i in range(len(rewards)):
+    i = max(i - 1, 0)
+    values[i] = rewards[i] * 2
+""",
+    "powers that int64 does not hold": """
+for i in range(len(counts)):
+    values[i] = counts[i] ** 40
+""",
+    "hashes": """
+for i in range(len(counts)):
+    values[i] = counts[i] * 6364136223846793005 % 1000
+""",
+    "a filter that acts": """
+kept = [it - 1.0 for it in rewards if self.env.step(it)]
+""",
+    "of several classes": """
+for it in mixed:
+    total += it * 2.0
+""",
+}
+
+
+def of_turns(body: str) -> list[Finding]:
+    lines = body.strip("\n").split("\n")
+    text = "def f(self):\n    " + "\n    ".join(lines) + "\n"
+    script = Script("turns.py", text)
+    line = f"turns.py:{len(lines) + 1} f"
+    floats = "type=list length=300 first.type=float"
+    run = a_run(steady_s=10.0).process("main", steps=1_000).spends(4.0, line)
+    run.spends(6.0, "env.py:3 step")
+    run.sees(
+        line,
+        **dict.fromkeys(("rewards", "returns", "dones", "values", "self__rewards"), floats),
+        counts="type=list length=300 first.type=int",
+        moves="type=dict length=300 first.type=int",
+        mixed="type=list length=300 first.type=float mixed=1",
+        **dict.fromkeys(("gamma", "total", "last"), NUMBER),
+    )
+    return detect(DETECTOR, run, script)
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_silent_where_numpy_would_come_to_something_else(name: str):
+    assert not of_turns(TURNS[name])
+
+
+def test_both_branches_may_give_a_number():
+    assert of_turns(
+        "for it in rewards:\n    if it > 0:\n        own = it * 2\n    else:\n        own = it * 3\n    total += own"
+    )
+
+
+def test_a_list_that_is_made_anew_may_gain_nothing():
+    (anew,) = of_turns("scaled = [(it - gamma) / last for it in rewards]")
+    (kept,) = of_turns("scaled = [(it - gamma) / last for it in self.rewards]")
+
+    assert anew.savings[0].removable == (0.0, 0.98)
+    assert kept.savings[0].removable == (0.8, 0.98)

@@ -227,3 +227,91 @@ def test_work_that_fills_the_cores_stays():
 
 def test_silent_under_its_threshold():
     assert not found(a_training("in_turn", waits_s=0.4))
+
+
+POOL_TURNS = {
+    "hill climbing": """
+for _ in range(30):
+    tried = best + noise()
+    score = pool.submit(evaluate, tried).result()  #
+    if score > highest:
+        best, highest = tried, score
+""",
+    "a learner between": """
+for seed in range(100):
+    episode = pool.submit(roll, seed).result()  #
+    agent.learn(episode)
+""",
+    "weights of the moment": """
+for epoch in range(100):
+    agent.train(epoch)
+    score = pool.submit(evaluate, agent.weights()).result()  #
+    log.append(score)
+""",
+    "a retry": """
+for attempt in range(5):
+    found = pool.submit(search, start).result()  #
+    log.append(found)
+""",
+    "todo grows": """
+for task in todo:
+    new = pool.submit(search, task).result()  #
+    todo.extend(new)
+""",
+    "asked for the next": """
+for task in self.candidates():
+    self.last = pool.submit(search, task).result()  #
+""",
+    "the first that is good": """
+found = any(pool.submit(search, task).result() for task in tasks)  #
+""",
+    "now and then": """
+scores = [pool.submit(search, task).result() if task.hard else 0 for task in tasks]  #
+""",
+    "a curriculum": """
+for level in levels:
+    level.score = pool.submit(play, level).result()  #
+""",
+    "a lock": """
+for task in tasks:
+    with lock:
+        done = pool.submit(write, task).result()  #
+""",
+    "once": """
+for task in [first]:
+    done = pool.submit(write, task).result()  #
+""",
+    "one worker": """
+pool = ProcessPoolExecutor(max_workers=1)
+for task in tasks:
+    done = pool.submit(write, task).result()  #
+""",
+}
+
+
+@pytest.mark.parametrize("name", POOL_TURNS)
+def test_silent_of_tasks_that_may_need_what_was_answered(name: str):
+    body = POOL_TURNS[name].strip("\n").replace("\n", "\n    ")
+    script = Script("tasks.py", f"def run(self, pool, tasks, todo, levels, agent):\n    {body}\n")
+    line = script.at("#", "run")
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "16"}).process("main", steps=1_000)
+    run.spends(8.0, line, RESULT, idle=True).spends(2.0, "train.py:3 learn")
+    run.sees(line, pool="type=concurrent.futures.process.ProcessPoolExecutor")
+
+    assert not detect(DETECTOR, run, script)
+
+
+def test_two_tasks_halve_the_wait_at_most():
+    script = Script(
+        "two.py",
+        "def run(pool):\n    for seed in (1, 2):\n        scores.append(pool.submit(roll, seed).result())\n",
+    )
+    line = script.at("pool.submit", "run")
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "16"}).process("main", steps=1_000)
+    run.spends(8.0, line, RESULT, idle=True).spends(2.0, "train.py:3 learn")
+    run.sees(line, pool="type=concurrent.futures.process.ProcessPoolExecutor")
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert finding.title == "a pool is given one task after the other (two.py:3)"
+    assert finding.savings[0].removable == pytest.approx((0.35, 0.85))
