@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlprof.model.recording import SeenValue
-from rlprof.source.values import Value
+from rlprof.source.value import Value
 
 
 def a_value(fields: str) -> Value:

@@ -18,7 +18,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, SeenValue
 from rlprof.model.trace import Row
 from rlprof.source.lines import Line, UserLines, short_place
-from rlprof.source.values import Value, Values
+from rlprof.source.value import Value
+from rlprof.source.values import Values
 from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration, of_each_step, percent
 

@@ -30,7 +30,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
 from rlprof.source.gradients import switches_off_for_good
 from rlprof.source.lines import Line, file_name, last_name, short_place
-from rlprof.source.values import Value
+from rlprof.source.value import Value
 from rlprof.syntax.module import PARSED_FILES, parse
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.tracefile.regions import BACKWARD

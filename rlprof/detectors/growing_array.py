@@ -13,7 +13,8 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
 from rlprof.units import of_each_step, percent
 

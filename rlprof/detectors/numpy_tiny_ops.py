@@ -18,7 +18,8 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.values import Value, Values
+from rlprof.source.value import Value
+from rlprof.source.values import Values
 from rlprof.units import count, of_each_step, percent
 
 MIN_SHARE: Final = 0.03

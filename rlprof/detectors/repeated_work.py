@@ -14,7 +14,8 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.values import Value, Values
+from rlprof.source.value import Value
+from rlprof.source.values import Values
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule
 from rlprof.syntax.origin import Origin, origin_of_file

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.libraries.base import Access
 from rlprof.source.callees import callee
-from rlprof.source.values import Value
+from rlprof.source.value import Value
 from rlprof.source.written_names import NUMPY, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, receiver
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from rlprof.source.callees import calls_compiled
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
 
 _SHOWN: Final = 4

@@ -10,7 +10,8 @@ from typing import Final
 from rlprof.libraries.base import Sink
 from rlprof.source.callees import callee
 from rlprof.source.file_access import is_called_a_file, is_for_writing, last_name_of, opened_names
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, called_name, receiver
 
 _FUNCTIONS: Final[Mapping[str, Sink]] = {

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from rlprof.source.carried import carried
 from rlprof.source.recurrent_values import is_object_of, recurrent_kind, step_work
 from rlprof.source.trails import FIRST, NOTHING, Touch, Trail, joined, joined_parts
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import (
     Function,

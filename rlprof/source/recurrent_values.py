@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from rlprof.source.values import Value
+from rlprof.source.value import Value
 
 _MODULE: Final = "torch.nn.modules.rnn."
 

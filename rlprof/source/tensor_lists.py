@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import TORCH, root_name
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, parse

@@ -18,7 +18,8 @@ from rlprof.detectors.recognisers.conversions import (
 from rlprof.model.calibration import calibrated
 from rlprof.source.callees import calls_compiled
 from rlprof.source.container_types import PLAIN_CALLS
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, called_name
 
 _ARRAYS: Final = ("numpy.ndarray", "torch.Tensor")

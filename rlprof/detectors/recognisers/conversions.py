@@ -24,7 +24,8 @@ from rlprof.source.container_types import (
     taken_out,
     types_of,
 )
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import (
     Comprehension,

@@ -11,7 +11,8 @@ from typing import Final
 
 from rlprof.source.carried import carried
 from rlprof.source.parameters import Parameters
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,

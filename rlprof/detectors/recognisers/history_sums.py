@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver

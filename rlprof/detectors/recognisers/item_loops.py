@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from rlprof.detectors.recognisers.item_turns import WALKED, Helper, ItemTurnReader
 from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import VIEWS
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import (
     Comprehension,
     Function,

@@ -11,7 +11,8 @@ from rlprof.detectors.recognisers.small_arrays import SCALAR_CALLS
 from rlprof.model.calibration import calibrated
 from rlprof.source.callees import callee
 from rlprof.source.container_types import VIEWS
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.dependencies import inputs_of_function
 from rlprof.syntax.module import Function, SourceModule, called_name, variables_read
 from rlprof.syntax.pure_calls import only_computes, writes_by_keyword

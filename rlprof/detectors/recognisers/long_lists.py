@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Range
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
 
 SEARCHED: Final = SlowCall(

@@ -11,9 +11,11 @@ from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.parameters import Parameters
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import NUMPY, root_name
-from rlprof.syntax.module import called_name
+from rlprof.syntax.assignments import assigned
+from rlprof.syntax.module import SourceModule, called_name
 
 FEWEST: Final = 64
 """Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
@@ -68,7 +70,9 @@ class NumberLoops:
             for turns in turns_at(module, frame.line) if module is not None else ():
                 known = self._values.between(frame.file, turns.lines)
                 numbers = _Reading(turns, known, self._parameters).numbers()
-                if numbers is not None:
+                if numbers is not None and module is not None:
+                    if _writes_to_a_view(module, frame.line, turns):
+                        break
                     place = frame.file, turns.lines.start
                     line = self._lines.line(node)
                     loops.setdefault(place, NumberLoop(line, numbers)).nodes.add(node)
@@ -276,6 +280,22 @@ class _Reading:
             for node in ast.walk(part)
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
+
+
+def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
+    """Tell whether the function has two names for one array, ``after = values[1:]``, of which a turn writes to one and reads the other."""
+    items = [it for it in _nodes(turns.body) if isinstance(it, ast.Subscript)]
+    written = {ast.unparse(it.value) for it in items if not isinstance(it.ctx, ast.Load)}
+    used = {ast.unparse(it.value) for it in items} | set(map(ast.unparse, turns.elements.values()))
+    for statement in module.statements:
+        if statement.function is not module.function_at(line):
+            continue
+        for it in assigned(statement.node):
+            value = it.value.value if isinstance(it.value, ast.Subscript) else it.value
+            names = {ast.unparse(it.target), ast.unparse(value)}
+            if names <= used and not names.isdisjoint(written):
+                return True
+    return False
 
 
 def _reads(body: Iterable[ast.AST], name: str) -> bool:

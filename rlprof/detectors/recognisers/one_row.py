@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from rlprof.detectors.recognisers.env_loops import TENSOR_MODULES
 from rlprof.model.calltree import CallTree
 from rlprof.source.lines import UserLines, begins_process
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import root_name
 from rlprof.syntax.module import Statement, variables_assigned, variables_read
 

@@ -19,7 +19,8 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
 from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
 from rlprof.source.trails import Touch
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import SourceModule, Statement
 
 FEWEST_STEPS: Final = 16

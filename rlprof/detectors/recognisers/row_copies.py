@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrence import is_call_of
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, Statement, called_name
 

@@ -14,7 +14,8 @@ from rlprof.detectors.recognisers.small_arrays import (
     elements_of,
 )
 from rlprof.source.callees import Callee, callee
-from rlprof.source.values import Value, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
 
 _METHOD: Final = "numpy.ndarray."

@@ -21,7 +21,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.diagonals import takes_diagonals
 from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
 from rlprof.syntax.origin import Origin, origin
 from rlprof.syntax.pure_calls import hardly_works

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from rlprof.model.profile import Profile
 from rlprof.model.recording import TO_THE_GPU, SyncSite
 from rlprof.source.lines import UserLines
-from rlprof.source.values import Value, Values, value_of
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, called_name, variables_assigned
 

@@ -258,6 +258,11 @@ for i in range(len(counts)):
     "a filter that acts": """
 kept = [it - 1.0 for it in rewards if self.env.step(it)]
 """,
+    "two names for one array": """
+after = values[1:]
+for i in range(len(rewards)):
+    values[i] = rewards[i] + 0.9 * after[i]
+""",
     "of several classes": """
 for it in mixed:
     total += it * 2.0
@@ -275,7 +280,9 @@ def of_turns(body: str) -> list[Finding]:
     run.spends(6.0, "env.py:3 step")
     run.sees(
         line,
-        **dict.fromkeys(("rewards", "returns", "dones", "values", "self__rewards"), floats),
+        **dict.fromkeys(
+            ("rewards", "returns", "dones", "values", "after", "self__rewards"), floats
+        ),
         counts="type=list length=300 first.type=int",
         moves="type=dict length=300 first.type=int",
         mixed="type=list length=300 first.type=float mixed=1",

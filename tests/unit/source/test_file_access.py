@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.libraries.base import Access
 from rlprof.source.file_access import file_access
-from rlprof.source.values import Value
+from rlprof.source.value import Value
 from rlprof.syntax.module import parse
 from tests.value_factory import a_value
 

@@ -4,7 +4,7 @@ import pytest
 
 from rlprof.model.recording import SeenValue
 from rlprof.source.operations import operation_in_words
-from rlprof.source.values import Value
+from rlprof.source.value import Value
 from rlprof.syntax.module import parse
 
 OBS = "type=numpy.ndarray shape=8 dtype=f8"

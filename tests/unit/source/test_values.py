@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from rlprof.model.recording import SeenValue
-from rlprof.source.values import Value, Values
+from rlprof.source.value import Value
+from rlprof.source.values import Values
 from rlprof.syntax.module import parse
 
 

@@ -1,0 +1,293 @@
+"""A value that a name stood for at a line: what was described of it, as questions are asked of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Final
+
+from rlprof.libraries.known import LIBRARIES
+from rlprof.model.recording import SeenValue
+from rlprof.units import whole_number
+
+_ARRAYS: Final = ("numpy.ndarray",)
+_CONTAINERS: Final = frozenset({"list", "tuple", "dict", "collections.deque"})
+_MODULE: Final = "torch.nn.modules.module.Module"
+_ENVIRONMENTS: Final = frozenset(
+    name for library in LIBRARIES for name in library.environment_classes
+)
+_DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
+_GROWN: Final = 1.3
+"""The last size over the first, from which on it grows."""
+_NUMBERS: Final = ("int", "float", "bool", "numpy.float", "numpy.int", "numpy.bool")
+_PLAIN: Final = (*_NUMBERS, "str", "bytes", "NoneType")
+_PARTS_SHOWN: Final = 3
+
+
+class Value:
+    """Value that one name stood for, as it was seen last, and how that changed."""
+
+    def __init__(self, seen: Sequence[SeenValue]) -> None:
+        """``seen`` in the order of time, at least one."""
+        self._seen = seen
+        self.fields = seen[-1].fields
+
+    @property
+    def type(self) -> str:
+        """With its module, but for built-in ones: ``numpy.ndarray``, ``list``."""
+        return self.fields.get("type", "")
+
+    @property
+    def length(self) -> int | None:
+        return whole_number(self.fields.get("length", ""))
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape of an array or a tensor."""
+        return shape_of(self.fields)
+
+    @property
+    def lengths(self) -> frozenset[int]:
+        """Rows that an array or a tensor was seen to have."""
+        shapes = (shape_of(it.fields) for it in self._seen)
+        return frozenset(shape[0] for shape in shapes if shape)
+
+    @property
+    def function(self) -> str:
+        """The function that it is, with its module: ``numpy.append``; empty for what is none."""
+        return self.fields.get("function", "")
+
+    @property
+    def owner(self) -> str:
+        """The class whose object a method, or what computes an attribute, belongs to."""
+        return self.fields.get("owner", "")
+
+    @property
+    def file(self) -> str:
+        """Where the function, or the class of the object, is defined."""
+        return self.fields.get("file", "")
+
+    @property
+    def line(self) -> int:
+        """The first of the function, its decorators included; 0 for what is none."""
+        return whole_number(self.fields.get("line", "")) or 0
+
+    @property
+    def is_compiled(self) -> bool:
+        """True if it is a function that is not written in Python, so that no frame shows it at work."""
+        return bool(self.function) and not self.file
+
+    @property
+    def made(self) -> str:
+        """The class that it is, with its module; empty for what is none."""
+        return self.fields.get("class", "")
+
+    @property
+    def is_standard(self) -> bool:
+        """True if it is stdout or stderr, or a method of theirs."""
+        return self.fields.get("standard") == "1"
+
+    @property
+    def bases(self) -> list[str]:
+        """Its type and the classes that this is derived from."""
+        return [self.type, *self.fields.get("bases", "").split(",")]
+
+    @property
+    def is_network(self) -> bool:
+        return _MODULE in self.bases
+
+    @property
+    def networks(self) -> int:
+        """Networks of one class in a container of Python's or torch's; 0 for anything else."""
+        are_networks = _MODULE in (self.items, *self.fields.get("first.bases", "").split(","))
+        return (self.length or 0) if are_networks and not self.is_mixed else 0
+
+    @property
+    def are_alike(self) -> bool:
+        """True if the first few networks in a container were seen to have parameters of the same shapes."""
+        return self.fields.get("alike") == "1"
+
+    @property
+    def is_double(self) -> bool:
+        """True if it is a network that an optimizer moves, with parameters in double precision."""
+        return self.is_network and self.fields.get("dtype") == "torch.float64"
+
+    def is_untrained(self, fewest_looks: int) -> bool:
+        """Tell whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
+        torch counts.
+        """
+        looks = [it for it in self._seen if "optimized" in it.fields]
+        return (
+            sum(it.looks for it in looks) >= fewest_looks
+            and self.fields.get("gradients") == "1"
+            and len({(it.fields["optimized"], it.fields.get("changes")) for it in looks}) == 1
+        )
+
+    @property
+    def unchanged_looks(self) -> int:
+        """Looks that found the contents of the look before, at these lines; 0 where one of them did not."""
+        return 0 if self.changed else self._sum("same")
+
+    @property
+    def changed(self) -> bool:
+        """True if a look found other contents than the look before, at these lines."""
+        return bool(self._sum("other"))
+
+    @property
+    def calls_again(self) -> tuple[int, int]:
+        """Calls of its function that were looked at: how many had inputs that another one had, and how many there were."""
+        calls, once = (
+            max(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
+            for field in ("calls", "once")
+        )
+        return calls - once, calls
+
+    def windows(self, field: str) -> int:
+        """Windows of the recording in which the function of one whose values were compared was ``entered`` or left, or its line was
+        ``reached``.
+        """
+        return max(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
+
+    def _sum(self, field: str) -> int:
+        return sum(whole_number(it.fields.get(field, "")) or 0 for it in self._seen)
+
+    @property
+    def is_environment(self) -> bool:
+        """True if it is an environment of a library's interface, or a class of such."""
+        return not _ENVIRONMENTS.isdisjoint(self.bases)
+
+    @property
+    def is_array(self) -> bool:
+        return self.shape is not None
+
+    @property
+    def is_container(self) -> bool:
+        """True for a list, a tuple, a dictionary and a deque."""
+        return self.type in _CONTAINERS
+
+    @property
+    def items(self) -> str:
+        """The type of the elements of a container; empty where it has none."""
+        return self.fields.get("first.type", "")
+
+    @property
+    def is_mixed(self) -> bool:
+        """True if the first few elements of a container were seen to be of several classes."""
+        return self.fields.get("mixed") == "1"
+
+    @property
+    def numbers_of_first(self) -> int | None:
+        """How many numbers the first element of a container is, where that is an array of numpy's."""
+        shape = shape_of(self.fields, "first.") if self.items in _ARRAYS else None
+        return None if shape is None else prod(shape)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it is a number, a truth value, a text or None."""
+        return self.type.startswith(_PLAIN)
+
+    @property
+    def holds_objects(self) -> bool:
+        """True if its elements are arrays, containers or objects, and neither numbers, texts nor networks."""
+        items = self.items
+        return (
+            bool(items)
+            and not items.startswith(_PLAIN)
+            and _MODULE not in self.fields.get("first.bases", "").split(",")
+        )
+
+    @property
+    def numbers(self) -> int | None:
+        """How many numbers it is; None for what is neither a number nor an array or a list of them."""
+        if self.type.startswith(_NUMBERS):
+            return 1
+        if self.shape is not None:
+            return prod(self.shape)
+        return self.length if self.items.startswith(_NUMBERS) else None
+
+    @property
+    def leaves(self) -> int:
+        """Numbers, texts or objects in it, where all that it holds is like the first."""
+        if (numbers := self.numbers) is not None:
+            return numbers
+        first = _size(_without(self.fields, "first."))
+        return (self.length or 0) * (1 if first is None else first)
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """False for a tensor on another device, or a container of such: to read it may be a wait for it."""
+        return all(self.fields.get(name, "cpu") == "cpu" for name in ("device", "first.device"))
+
+    @property
+    def is_one_row(self) -> bool:
+        """True if it is an array without a batch dimension, or with a batch of one; or a list of numbers."""
+        shape = self.shape
+        if shape is None:
+            return self.type in ("list", "tuple") and self.items in ("int", "float")
+        return len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)
+
+    def grows(self) -> bool:
+        """Tell whether it was longer at nearly every look."""
+        sizes = [size for it in self._seen if (size := _size(it.fields)) is not None]
+        rises = sum(later > earlier for earlier, later in pairwise(sizes))
+        return (
+            len(sizes) >= 3
+            and sizes[-1] > _GROWN * max(1, sizes[0])
+            and rises >= (len(sizes) - 1) * 0.7
+        )
+
+    def in_words(self) -> str:
+        """``array of 16 × 8 float64``, ``list of 48 arrays of 160 float64``, ``Sim``."""
+        return _in_words(self.fields, "")
+
+
+def _without(fields: Mapping[str, str], prefix: str) -> Mapping[str, str]:
+    """Return the fields that have the prefix, without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in fields.items()
+        if name.startswith(prefix)
+    }
+
+
+def shape_of(fields: Mapping[str, str], prefix: str = "") -> tuple[int, ...] | None:
+    text = fields.get(f"{prefix}shape")
+    if text is None:
+        return None
+    sizes = map(whole_number, text.split(","))
+    return tuple(size for size in sizes if size is not None)
+
+
+def _size(fields: Mapping[str, str]) -> int | None:
+    """Elements of a container, rows of an array, or all of what it has where rows are not what changes."""
+    shape = shape_of(fields)
+    if shape is None:
+        return whole_number(fields.get("length", ""))
+    return prod(shape)
+
+
+def _in_words(fields: Mapping[str, str], prefix: str) -> str:
+    kind = fields.get(f"{prefix}type", "")
+    shape = shape_of(fields, prefix)
+    if shape is not None:
+        what = "tensor" if kind.startswith("torch.") else "array"
+        parts = " × ".join(map(str, shape[:_PARTS_SHOWN])) or "one"
+        device = fields.get(f"{prefix}device", "")
+        on = f" on {device}" if device not in ("", "cpu") else ""
+        return f"{what} of {parts} {_dtype(fields.get(f'{prefix}dtype', ''))}{on}"
+    name = kind.rpartition(".")[2]
+    length = fields.get(f"{prefix}length")
+    if length is None:
+        return name
+    if kind in ("str", "bytes", "bytearray"):
+        return f"{name} of {length}"
+    first = _in_words(fields, "first.") if not prefix and "first.type" in fields else ""
+    return f"{name} of {length}{f' ({first} first)' if first else ''}"
+
+
+def _dtype(text: str) -> str:
+    kind, width = text[:1], text[1:]
+    if text.startswith("torch."):
+        return text.removeprefix("torch.")
+    return f"{_DTYPES[kind]}{8 * int(width)}" if kind in _DTYPES and whole_number(width) else text
