@@ -12,7 +12,7 @@ from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import UserLines, short_place
+from rlprof.source.lines import UserLines, begins_process, short_place
 from rlprof.source.values import Values
 from rlprof.units import percent
 
@@ -27,7 +27,18 @@ def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
     owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, Values(profile.values)))
-    time = calls_time(tree, ((entry, lines.line(by)) for entry, by in owners if by != NO_PARENT))
+
+    def is_other(top: int, node: int) -> bool:
+        """What the line computes to save it, and workers that were forked on the way."""
+        frame = tree.frame(node)
+        return begins_process(frame) or (
+            tree.nodes[node].parent == top
+            and lines.is_yours(tree.frame(top))
+            and lines.is_yours(frame)
+        )
+
+    placed = ((entry, lines.line(by)) for entry, by in owners if by != NO_PARENT)
+    time = calls_time(tree, placed, is_other)
     if not whole or time.total_us / whole < MIN_SHARE:
         return
     heaviest = time.heaviest

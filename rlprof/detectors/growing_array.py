@@ -80,7 +80,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         if growth is None:
             continue
         joining = _below(tree, node, {growth.callee})
-        making = _below(tree, node, growth.makers - {growth.callee})
+        made_by = _below(tree, node, growth.makers - {growth.callee})
+        # What the program computes to be joined it would compute anyhow.
+        making = [] if any(lines.is_yours(tree.frame(it)) for it in made_by) else made_by
         (alone if growth.is_alone else shared).add(node)
         alone.update(joining)
         made.update(making)

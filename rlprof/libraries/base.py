@@ -92,6 +92,9 @@ class SlowCall(NamedTuple):
     """Files of its library, as a regular expression, that may stand between the user's line and its functions."""
     of_diagonals: str = ""
     """Class whose matrices have to be diagonal by the source, wherever it is made; nothing is told where one may be another."""
+    calls_yours: bool = False
+    """True if it calls a function of the program's, which goes with it: ``np.vectorize``. Else that is what is done with the result, or what
+    makes what it is given."""
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
 

@@ -20,12 +20,14 @@ _EACH_NUMBER: Final = SlowCall(
     "np.vectorize is a loop in Python",
     "Write it with operations on whole arrays (arithmetic, np.where, np.clip): np.vectorize calls a Python function for each number.",
     Range(0.2, 0.99),
+    calls_yours=True,
 )
 _EACH_ROW: Final = SlowCall(
     "np.apply_along_axis is a loop in Python",
     "Hand all rows at once to what has an axis (mean, sort, argmax), or write it with operations on whole arrays: np.apply_along_axis calls a "
     "Python function for each row. Where there is only a function of one row, a plain loop does the same a little faster.",
     Range(0.0, 0.98),
+    calls_yours=True,
 )
 _TEXT: Final = SlowCall(
     "arrays are made into text",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.recording.redaction.literals import hide_literals
+from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
 
 MAX_FILE_BYTES: Final = 500_000
@@ -22,6 +23,9 @@ MEANWHILE_S: Final = 0.2
 """CPU time that keeping them may take while the training runs: its signals wait for it."""
 AT_THE_END_S: Final = 1.5
 """The same once it has ended: whoever waits for the report, or ends rlprof, waits for it."""
+
+
+_OF_PYTHON: Final = frozenset({".py", ".pyw", ".pyx", ".pyi"})
 
 
 def read_sources(
@@ -56,6 +60,15 @@ def read_source(file: str) -> str | None:
     try:
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
             return None  # Pseudo-files such as <string>, and generated code too long to show.
-        return path.read_text(encoding="utf-8", errors="backslashreplace")
+        text = path.read_text(encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError):
         return None
+    return text if path.suffix in _OF_PYTHON or _is_script(path, text) else None
+
+
+def _is_script(path: Path, text: str) -> bool:
+    """Tell a script without an ending from what a program has compiled under the name of its configuration, a template or a list of keys,
+    whose secrets look otherwise than those of Python.
+    """
+    is_named_so = not path.suffix and not path.name.startswith(".")
+    return is_named_so and ("import " in text or text.startswith("#!")) and parse(text) is not None

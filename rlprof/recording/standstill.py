@@ -39,6 +39,8 @@ class StandstillWatch:
     def __init__(self, escort: Escort) -> None:
         self._escort = escort
         self._last_s = self._judged_s = time.monotonic()
+        self._own_cpu_s = time.process_time()
+        """Our own at that moment."""
         self._cpu_us: dict[int, int] = {}
         self._noted_s = self._last_s
         self._cores = 0.0
@@ -64,14 +66,17 @@ class StandstillWatch:
             # Told now: another SIGCONT within this turn does not tell it again.
             self._last_s = self._judged_s
             return Gap.UNWATCHED
-        return Gap.STOOD_STILL if self._used_no_cpu(pids, gap_s) else Gap.NONE
+        # Who has worked in a gap was not frozen: a turn in which dozens of processes are born may take long on full cores, and those nobody
+        # knows of yet have no CPU time here.
+        worked = time.process_time() - self._own_cpu_s >= STILL_SHARE * gap_s
+        return Gap.STOOD_STILL if not worked and self._used_no_cpu(pids, gap_s) else Gap.NONE
 
     def turned(self) -> None:
         """A turn has ended. Within one that took long we were stopped, and the next one judges that."""
         now = time.monotonic()
         took_long = now - self._judged_s > LONG_GAP_S
         if not took_long and not self._escort.is_continued:
-            self._last_s = now
+            self._last_s, self._own_cpu_s = now, time.process_time()
             self._stops = self._escort.target.stops
 
     def note_cpu(self, pids: Iterable[int]) -> None:
@@ -93,8 +98,8 @@ class StandstillWatch:
         return self._used_us(pids) < 1e6 * (STILL_SHARE * gap_s + LEEWAY * before_s)
 
     def _used_us(self, pids: Iterable[int]) -> int:
-        """CPU time of the processes since it was noted."""
-        return sum((_cpu_us(pid) or 0) - self._cpu_us[pid] for pid in pids if pid in self._cpu_us)
+        """CPU time of the processes since it was noted; of those that have started since then, all of it."""
+        return sum((_cpu_us(pid) or 0) - self._cpu_us.get(pid, 0) for pid in pids)
 
 
 def _cpu_us(pid: int) -> int | None:

@@ -133,12 +133,28 @@ def lines_time(
     return LineTime(frozenset(nodes), weights)
 
 
-def calls_time(tree: CallTree, calls: Iterable[tuple[int, Line]]) -> LineTime:
-    """The time of ``calls``, pairs of the node of one and the line it is laid on, none below another."""
+def calls_time(
+    tree: CallTree,
+    calls: Iterable[tuple[int, Line]],
+    is_other: Callable[[int, int], bool] = lambda _top, _node: False,
+) -> LineTime:
+    """The time of ``calls``, pairs of the node of one and the line it is laid on, none below another; without that of nodes below it which
+    ``is_other`` says are no part of it, and of all below these.
+    """
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
-    for node, line in calls:
-        if us := tree.total_cost(node).wall_us:
-            nodes.update(tree.subtree(node))
+    for top, line in calls:
+        own = _without(tree, top, is_other)
+        if us := sum(tree.self_cost(it).wall_us for it in own):
+            nodes.update(own)
             weights[line] += us
     return LineTime(frozenset(nodes), weights)
+
+
+def _without(tree: CallTree, top: int, is_other: Callable[[int, int], bool]) -> list[int]:
+    found, pending = [], [top]
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        pending += [it for it in tree.children(node) if not is_other(top, it)]
+    return found

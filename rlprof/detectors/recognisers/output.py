@@ -20,7 +20,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.callees import callee
 from rlprof.source.library_kinds import kind_of
-from rlprof.source.lines import UserLines, last_name
+from rlprof.source.lines import UserLines, begins_process, last_name
 from rlprof.source.outputs import output
 from rlprof.source.values import Values
 from rlprof.syntax.module import SourceModule, Statement, called_name
@@ -140,7 +140,7 @@ def find_output(lines: UserLines, values: Values) -> Output:
         is_saving = node in saving or parent in saving
         if is_saving:
             saving.add(node)
-        if parent in below:
+        if parent in below and not _is_other_work(lines, frame):
             found[node] = found[parent]
             below.add(node)
         elif node in tops and _may_be(lines, node, tops[node], is_saving):
@@ -174,6 +174,14 @@ def _calls_a_library(lines: UserLines, frame: Frame, callers: dict[Frame, Sink])
                 if (sink := callers.get(frame._replace(line=line))) is not None:
                     return _OnLine(sink, is_alone=True)
     return None
+
+
+def _is_other_work(lines: UserLines, frame: Frame) -> bool:
+    """Tell the program's own work, of which a library's function makes what is told (``statistics.mean(episode(s) for s in seeds)``,
+    ``asyncio.run(main())``), and workers that were forked on such a line; not the texts of its objects.
+    """
+    is_text = last_name(frame.function) in _TEXT_METHODS
+    return begins_process(frame) or (lines.is_yours(frame) and not is_text)
 
 
 def _is_for_output(frame: Frame) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -29,6 +30,8 @@ _SAVES: Final = frozenset(
 )  # fmt: skip
 """Calls on the user's line that save something."""
 
+_OPENS: Final = re.compile(r"open|File", re.IGNORECASE)
+"""Names of functions that open a file."""
 _ROWS: Final = "json.dump"
 """Saves no model: what is written with it again and again are records of what happened."""
 
@@ -45,10 +48,16 @@ def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
     if module is None or statement is None:
         return False
     parts = statement.walk()
-    if isinstance(statement.node, ast.With):
+    if isinstance(statement.node, ast.With) and _opens(statement.node):
         # The file is opened to save something to it.
         parts = chain(parts, ast.walk(ast.Module(statement.node.body, [])))
     calls = [it for it in parts if isinstance(it, ast.Call) and called_name(it) in _SAVES]
     known = values.of(frame.file, statement) if calls else {}
     callees = (callee(call, known, module) for call in calls)
     return any(not it.is_yours and it.name != _ROWS for it in callees)
+
+
+def _opens(node: ast.With) -> bool:
+    """Tell ``with open(path) as file`` from a pool, a lock or a range of a profiler, in whose body something is saved as well."""
+    calls = (it.context_expr for it in node.items if isinstance(it.context_expr, ast.Call))
+    return any(_OPENS.search(called_name(it)) for it in calls)

@@ -117,13 +117,32 @@ class SlowCalls:
             if call.answered_by:
                 asking[call][top] = line
                 continue
-            spent, goes = self.spent[call], set(tree.subtree(top)) - self._within(top, call.works)
+            spent, goes = (
+                self.spent[call],
+                self._own_work(top, call) - self._within(top, call.works),
+            )
             us = self._us(goes)
             spent.nodes[call.removable].update(goes)
             spent.weights[line] += us
             spent.called[last_name(tree.frame(top).function)] += us
         for call, tops in asking.items():
             self._look_at_answers(call, tops)
+
+    def _own_work(self, top: int, call: SlowCall) -> set[int]:
+        """The nodes of a call, without the program's own work that it asks for: ``statistics.mean(episode(s) for s in seeds)``."""
+        if call.calls_yours:
+            return set(self._tree.subtree(top))
+        found: set[int] = set()
+        pending = [top]
+        while pending:
+            node = pending.pop()
+            found.add(node)
+            pending += [
+                it
+                for it in self._tree.children(node)
+                if not self.lines.is_yours(self._tree.frame(it))
+            ]
+        return found
 
     def _look_at_answers(self, call: SlowCall, asking: Mapping[int, Line]) -> None:
         """Take in calls that another process answers."""

@@ -5,7 +5,16 @@ import pytest
 from rlprof.detectors.checkpoint_heavy import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
 
 TRAIN = Script(
     "train.py",
@@ -135,3 +144,43 @@ def test_what_saves_is_known_by_what_it_is(piece, look, is_told):
         run.sees(line, model__save=f"type=function {look}")
 
     assert bool(detect(DETECTOR, run, FREEZER)) == is_told
+
+
+RESULTS = Script(
+    "results.py",
+    """
+    import multiprocessing as mp
+    import numpy as np
+
+    def main(seeds):
+        with mp.Pool(2) as pool:
+            results = pool.map(evaluate, seeds)
+            np.save("results.npy", results)
+
+    def alone(n):
+        for path in paths:
+            np.save(path, evaluate(n))
+
+    def evaluate(n):
+        return play(n)
+    """,
+)
+
+
+def test_workers_of_a_pool_in_whose_block_something_is_saved_save_nothing():
+    forked = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(10.0, RESULTS.at("with mp.Pool", "main"), forked, RESULTS.at("play(n)", "evaluate"))
+
+    assert detect(DETECTOR, run, RESULTS) == []
+
+
+def test_what_is_computed_to_be_saved_is_no_saving():
+    line = RESULTS.at("np.save(path", "alone")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(1.0, line)
+    run.spends(9.0, line, RESULTS.at("play(n)", "evaluate"))
+
+    profile = profile_of(run, RESULTS)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == pytest.approx(1.0)

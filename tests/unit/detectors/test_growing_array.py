@@ -75,6 +75,21 @@ def test_what_makes_the_new_part_may_go_too():
     assert "and on making that" in finding.evidence[0]
 
 
+def test_what_the_program_computes_to_be_joined_is_no_part_of_it():
+    text = STORE.text.replace("np.tanh(row)", "evaluate(row)")
+    script = Script("store.py", text + "\ndef evaluate(row):\n    return play(row)\n")
+    both = script.at("np.concatenate", "Store.both")
+    run = a_training(2.0, LOOP, both, f"{SITE}/numpy/_core/multiarray.py:9 concatenate")
+    run.spends(7.0, LOOP, both, script.at("play(row)", "evaluate"))
+    longer = [f"type=numpy.ndarray shape={100 * n},8 dtype=f8" for n in (1, 2, 3)]
+    run.sees(both, np__concatenate=NUMPY + "concatenate", self__rows=longer)
+
+    profile = profile_of(run, script)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == pytest.approx(2.0)
+
+
 def test_is_sure_where_an_array_was_seen():
     run = a_training(3.0, LOOP, PUT, NP_APPEND).sees(
         PUT, np__append=NUMPY + "append", self__rows=GROWING

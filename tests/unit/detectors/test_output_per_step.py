@@ -314,3 +314,38 @@ def test_a_sync_that_sleeps_is_paid_asleep():
 
     assert claimed_s(profile_of(run, LEDGER), finding) == pytest.approx(4.0)
     assert "asleep for 75 % of it" in finding.evidence
+
+
+TOLD = Script(
+    "told.py",
+    """
+    import asyncio
+    import statistics
+
+    def main(seeds):
+        for k in range(15):
+            print(f"{k}: {statistics.mean(episode(seed) for seed in seeds):.1f}")
+
+    def other():
+        for k in range(15):
+            print(asyncio.run(episode(k)))
+
+    def episode(seed):
+        return play(seed)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "function", "library"),
+    [
+        ("statistics.mean", "main", f"{STDLIB}/statistics.py:320 mean"),
+        ("asyncio.run", "other", f"{STDLIB}/asyncio/runners.py:190 run"),
+        ("asyncio.run", "other", f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"),
+    ],
+)
+def test_what_is_computed_to_be_printed_is_no_output(piece: str, function: str, library: str):
+    line, play = TOLD.at(piece, function), TOLD.at("play(seed)", "episode")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line, library, play)
+
+    assert detect(DETECTOR, run, TOLD) == []

@@ -595,3 +595,29 @@ def test_a_method_in_c_is_known_by_the_class_of_its_object(piece: str, rng: str,
 
     told = detect(DETECTOR, run, CANDIDATES)
     assert [it.savings[0].removable for it in told] == [Range(0.6, 0.98)] * times
+
+
+def test_what_a_call_is_given_by_a_generator_is_no_part_of_it():
+    script = Script(
+        "evaluate.py",
+        """
+        import statistics
+
+        def main(seeds):
+            while True:
+                told = statistics.mean(episode(seed) for seed in seeds)
+
+        def episode(seed):
+            return play(seed)
+        """,
+    )
+    line = script.at("statistics.mean", "main")
+    mean = f"{STDLIB}/statistics.py:320 mean"
+    inner = script.at("statistics.mean", "main.<locals>.<genexpr>")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(1.0, line, mean).spends(9.0, line, mean, inner, script.at("play(", "episode"))
+
+    profile = profile_of(run, script)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == pytest.approx(1.0)

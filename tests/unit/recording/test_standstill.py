@@ -18,6 +18,8 @@ class Job:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 100.0
         self.cpu_s = 0.0
+        self.own_cpu_s = 0.0
+        """That of the recorder."""
         self.target = SimpleNamespace(stops=0, stopped_at_s=None)
         self.escort = SimpleNamespace(
             target=self.target,
@@ -27,6 +29,7 @@ class Job:
         )
         self._pending_stops = 0
         monkeypatch.setattr(standstill.time, "monotonic", lambda: self.now_s)
+        monkeypatch.setattr(standstill.time, "process_time", lambda: self.own_cpu_s)
         monkeypatch.setattr(
             standstill.procfs,
             "read_stat",
@@ -105,3 +108,15 @@ def test_a_stop_within_a_turn_is_judged_in_the_next(job):
     job.watch.turned()
 
     assert job.recorder_is_continued(target_too=True).judged() is Gap.STOOD_STILL
+
+
+def test_a_recorder_that_was_busy_with_many_new_processes_is_no_pause(job):
+    job.own_cpu_s = 0.3
+
+    assert job.passes(11.0).judged() is Gap.NONE
+
+
+def test_a_process_that_has_started_since_the_last_note_counts_with_all_its_time(job):
+    job.passes(3.0, cpu_s=0.5)
+
+    assert job.watch.judge([PID + 1]) is Gap.NONE
