@@ -35,20 +35,24 @@ _ALL_TASKS: Final = "Give it all tasks first, then take the results in a second 
 def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = [it for it in RequestLoops(profile, lines).found() if it.round.workers != 1]
-    time = time_by(lambda loop: loop.waited_us, profile, lines, loops, MIN_SHARE)
-    if (
-        time is None or profile.load.saturated
-    ):  # Where no core is free, nobody could work meanwhile.
+    whole = profile.critical.wall_us
+    time = time_by(lambda loop: loop.share * whole, profile, lines, loops, MIN_SHARE)
+    # Where no core is free, nobody could work meanwhile.
+    if time is None or profile.load.saturated:
         return
-    asked = time.heaviest.round
+    asked, is_beside = time.heaviest.round, time.heaviest.is_beside
+    loops = [it for it in loops if it.is_beside == is_beside]
     workers = min((it.round.workers or 0 for it in loops), default=0) or None
-    removable = _removable(workers, time.total_us, profile)
+    waited_us = sum(it.waited_us for it in loops)
+    removable = _removable(workers, waited_us, is_beside, profile)
     of_pool = asked.of_pool
     yield Finding(
         title=f"{'a pool is given one task' if of_pool else 'workers are asked one'} after the other ({time.place})",
-        savings=(
+        savings=tuple(_beside(time.total_us, removable, profile))
+        if is_beside
+        else (
             Saving(frozenset(node for it in loops for node in it.nodes), removable),
-            *_of_work(time.total_us, removable, profile),
+            *_of_work(waited_us, removable, profile),
         ),
         locations=time.locations,
         evidence=(
@@ -84,9 +88,23 @@ def _of_work(waited_us: float, removable: Range, profile: Profile) -> Iterator[S
         yield Saving(nodes, Range(part * removable.low, part * removable.high))
 
 
-def _removable(workers: int | None, waited_us: float, profile: Profile) -> Range:
+def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Saving]:
+    """Where the steps are made by those that are asked: their waits for work, while another one has it, are what goes."""
+    nodes = frozenset(
+        node
+        for it in profile.waits
+        if it.thread in profile.critical.threads and it.kind in FOR_OTHERS
+        for node in it.nodes
+    )
+    waited_us = sum(profile.steady.self_cost(it).wall_us for it in nodes)
+    if waited_us:
+        part = share_us / waited_us
+        yield Saving(nodes, Range(min(1.0, part * removable.low), min(1.0, part * removable.high)))
+
+
+def _removable(workers: int | None, waited_us: float, is_beside: bool, profile: Profile) -> Range:
     """What is left is the wait for the slowest; side by side the workers have no more than all cores."""
-    others_us = sum(it.on_cpu_us for it in profile.activities if not it.is_critical)
+    others_us = sum(it.on_cpu_us for it in profile.activities if it.is_critical is is_beside)
     on_all_cores = others_us / max(1.0, profile.load.cores) / max(1.0, waited_us)
     least, most = (
         min(1.0, max(1 / number, on_all_cores)) for number in (workers or MOST, workers or FEWEST)

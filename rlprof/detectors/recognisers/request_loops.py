@@ -43,6 +43,10 @@ class RequestLoop:
     """Where it waits."""
     waited_us: float = 0.0
     """Asleep there, whoever works meanwhile."""
+    share: float = 0.0
+    """The same as a part of the waiting threads' time."""
+    is_beside: bool = False
+    """True if the steps are made by those that are asked, whose time is the critical one, and not by who asks."""
 
 
 class RequestLoops:
@@ -54,18 +58,24 @@ class RequestLoops:
         self._kinds = profile.wait_kinds
         self._values = Values(profile.values)
         self._tasks = PoolTasks(profile, lines)
-        self._critical = [it for it in profile.activities if it.is_critical]
+        critical = [it for it in profile.activities if it.is_critical and it.is_main]
+        self._askers = critical + [
+            it for it in profile.activities if it.is_main and it not in critical
+        ]
+        self._critical_us = sum(it.wall_us for it in profile.activities if it.is_critical)
 
     def found(self) -> list[RequestLoop]:
-        """Read the critical threads' own time: in the steady phase the work of those that they wait for has taken the waits' place."""
+        """Read the threads' own time: in the steady phase the work of those that they wait for has taken the waits' place. Who asks may be
+        critical itself, or hand out the work of critical ones.
+        """
         loops: dict[Line, RequestLoop] = {}
         rounds: dict[int, Round | None] = {}
         waits = (
-            (node, cost.idle_us)
-            for activity in self._critical
+            (node, cost.idle_us, activity)
+            for activity in self._askers
             for node, cost in sorted(activity.tree.self_costs())
         )
-        for node, idle_us in waits:
+        for node, idle_us, activity in waits:
             kind = self._kinds.get(node)
             owner = self._lines.owner(node)
             if not idle_us or owner == NO_PARENT:
@@ -82,6 +92,9 @@ class RequestLoops:
                 loop = loops.setdefault(place, RequestLoop(place, found))
                 loop.nodes.add(node)
                 loop.waited_us += idle_us
+                whole = self._critical_us if activity.is_critical else activity.wall_us
+                loop.share += idle_us / max(1, whole)
+                loop.is_beside = not activity.is_critical
         return list(loops.values())
 
     def _round(self, node: int) -> Round | None:

@@ -5,7 +5,7 @@ import pytest
 from rlprof.detectors.workers_in_turn import DETECTOR
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import STDLIB, Script, detect, lines_of
+from tests.profile_factory import STDLIB, Script, claimed_s, detect, lines_of, profile_of
 
 POOL = Script(
     "pool.py",
@@ -315,3 +315,20 @@ def test_two_tasks_halve_the_wait_at_most():
 
     assert finding.title == "a pool is given one task after the other (two.py:3)"
     assert finding.savings[0].removable == pytest.approx((0.35, 0.85))
+
+
+def test_where_the_steps_are_made_by_workers_their_waits_for_tasks_go():
+    line = STACKS["results"]
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "16"})
+    run.process("main").spends(9.0, *line, idle=True).spends(1.0, "train.py:3 learn")
+    run.sees(line[0], self__pool="type=concurrent.futures.process.ProcessPoolExecutor")
+    for name in range(2):
+        run.process(f"worker {name}", steps=1_000).spends(5.0, "env.py:20 work", GET, idle=True)
+        run.spends(5.0, "env.py:5 step")
+
+    profile = profile_of(run, POOL)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    # Ten seconds of waits, less those in which the main process learns.
+    assert claimed_s(profile, finding) == pytest.approx(8.0)
+    assert finding.evidence[0].startswith("90 % of the steady time is spent asleep until one has")
