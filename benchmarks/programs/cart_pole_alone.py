@@ -13,7 +13,7 @@ if "--dict" in sys.argv:
     while inner is not inner.unwrapped:
         inner.__dict__  # noqa: B018 - it is the asking that is measured
         inner = inner.env
-    inner.__dict__  # noqa: B018
+    inner.__dict__  # noqa: B018 - as above
 costs = []
 end = time.monotonic() + 8
 while time.monotonic() < end:

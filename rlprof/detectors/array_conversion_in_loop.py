@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -182,7 +182,7 @@ class _Search:
             if not self._is_yours_or_runtime(frame) and not (
                 last_name(frame.function) in conversion.other_calls or is_policy_file(frame.file)
             ):
-                mine.extend(self._not_the_users(child))
+                mine.extend(self.tree.subtree(child, self._is_users))
         us = sum(self.tree.self_cost(it).wall_us for it in mine)
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
@@ -192,17 +192,8 @@ class _Search:
     def _is_yours_or_runtime(self, frame: Frame) -> bool:
         return origin(frame) is Origin.RUNTIME or self.lines.is_yours(frame)
 
-    def _not_the_users(self, top: int) -> Iterator[int]:
-        """Yield ``top`` and what it called, down to where it calls the user's code again."""
-        pending = [top]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending += [
-                child
-                for child in self.tree.children(node)
-                if not self.lines.is_yours(self.tree.frame(child))
-            ]
+    def _is_users(self, node: int) -> bool:
+        return self.lines.is_yours(self.tree.frame(node))
 
     def _widen(self, claim: _ConversionTime) -> None:
         """Claim the whole function where converting and searching is what it does."""

@@ -85,13 +85,15 @@ class CallTree:
             self._children = children
         return self._children.get(node, [])
 
-    def subtree(self, node: int) -> Iterator[int]:
-        """Yield ``node`` and everything below it that has time."""
+    def subtree(
+        self, node: int, leaves_out: Callable[[int], bool] = lambda _node: False
+    ) -> Iterator[int]:
+        """Yield ``node`` and everything below it that has time, but for nodes that ``leaves_out`` names, and what is below these."""
         stack = [node]
         while stack:
             current = stack.pop()
             yield current
-            stack.extend(self.children(current))
+            stack.extend(it for it in self.children(current) if not leaves_out(it))
 
     def topmost(self, matches: Callable[[Frame], bool]) -> Iterator[int]:
         """Yield the nodes that have time and match, without those below another such node."""

@@ -190,11 +190,11 @@ def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> l
 
 
 def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
-    if steps_to(node):
+    if isinstance(node, ast.expr) and steps_to(node):
         operand = operand_of(node)
         if operand is None:
             raise _TooLongError
-        if not is_of_computing(full_name(node, module.imports)):  # type: ignore[arg-type]
+        if not is_of_computing(full_name(node, module.imports)):
             yield operand
         return
     if isinstance(node, ast.Call):

@@ -89,7 +89,7 @@ class _Reading:
 
     def of_function(self) -> tuple[Operand, ...] | None:
         node = self._function.node if self._function else None
-        if not isinstance(node, ast.FunctionDef) or not _is_called_as_written(node):
+        if not isinstance(node, ast.FunctionDef) or not is_called_as_written(node):
             return None
         if not any(isinstance(inner, ast.Return) and inner.value for inner in ast.walk(node)):
             return None
@@ -134,7 +134,7 @@ class _Reading:
             case ast.Delete(targets=targets):
                 for target in targets:
                     self._may_change(target)
-            case ast.withitem(context_expr=context) if not _is_no_grad(context):
+            case ast.withitem(context_expr=context) if not is_no_grad(context):
                 raise _NotPureError
         annotation = getattr(node, "annotation", None)
         for child in ast.iter_child_nodes(node):
@@ -293,13 +293,14 @@ def assigned_in(*nodes: ast.AST) -> set[str]:
     return variables_assigned(*nodes).union(*map(arguments_of, lambdas))
 
 
-def _is_called_as_written(node: ast.FunctionDef) -> bool:
+def is_called_as_written(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Tell whether no decorator changes what a call does."""
     return all(
-        ast.unparse(decorator) in ("staticmethod", "property") or _is_no_grad(decorator)
+        ast.unparse(decorator) in ("staticmethod", "property") or is_no_grad(decorator)
         for decorator in node.decorator_list
     )
 
 
-def _is_no_grad(expression: ast.expr) -> bool:
+def is_no_grad(expression: ast.expr) -> bool:
+    """Tell a context, or a decorator, that only switches gradients off."""
     return ast.unparse(expression).rpartition(".")[2].startswith(("no_grad", "inference_mode"))

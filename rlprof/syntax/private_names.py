@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeGuard
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.assignments import assigned
@@ -66,7 +66,7 @@ def _is_private_in(module: SourceModule, scope: ast.AST, name: str, *, is_attrib
                     return False
                 values += 1
         if _is_it(node, name, is_attribute=is_attribute):
-            if isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+            if isinstance(node.ctx, ast.Load):
                 if not _is_absorbed(module, node, is_attribute=is_attribute):
                     return False
             else:
@@ -76,7 +76,7 @@ def _is_private_in(module: SourceModule, scope: ast.AST, name: str, *, is_attrib
     return stores == values
 
 
-def _is_it(node: ast.AST, name: str, *, is_attribute: bool) -> bool:
+def _is_it(node: ast.AST, name: str, *, is_attribute: bool) -> TypeGuard[ast.Name | ast.Attribute]:
     if is_attribute:
         return isinstance(node, ast.Attribute) and node.attr == name
     return isinstance(node, ast.Name) and node.id == name

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned
 from rlprof.syntax.assignments import targets_of
-from rlprof.syntax.dependencies import arguments_of, assigned_in
+from rlprof.syntax.dependencies import arguments_of, assigned_in, is_called_as_written, is_no_grad
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -176,7 +176,7 @@ class TurnChanges:
                     isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS)
                 ):
                     return None
-                if isinstance(node, ast.withitem) and not _is_no_grad(node):
+                if isinstance(node, ast.withitem) and not is_no_grad(node.context_expr):
                     return None
                 called = self._called(node, part.module, known)
                 if called is None:
@@ -216,7 +216,7 @@ class TurnChanges:
 
     def _of_name(self, name: str) -> list[tuple[SourceModule, Function]] | None:
         found = self._functions.get(name, [])
-        are_plain = all(map(is_called_as_written, (function for _, function in found)))
+        are_plain = all(is_called_as_written(function.node) for _, function in found)
         return found if are_plain else None
 
     def _is_own_method(self, node: ast.AST, part: _Part) -> bool:
@@ -249,19 +249,6 @@ def _trains(node: ast.AST) -> bool:
         and node.func.attr in _TRAINS
         and not node.args
     )
-
-
-def is_called_as_written(function: Function) -> bool:
-    return all(
-        ast.unparse(it) in ("staticmethod", "property")
-        or ast.unparse(it).rpartition(".")[2].startswith(("no_grad", "inference_mode"))
-        for it in function.node.decorator_list
-    )
-
-
-def _is_no_grad(item: ast.withitem) -> bool:
-    name = ast.unparse(item.context_expr).rpartition(".")[2]
-    return name.startswith(("no_grad", "inference_mode"))
 
 
 def _within(node: ast.AST) -> list[ast.AST]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from rlprof.model.calltree import CallTree
@@ -144,17 +145,8 @@ def calls_time(
     nodes: set[int] = set()
     weights: dict[Line, float] = defaultdict(float)
     for top, line in calls:
-        own = _without(tree, top, is_other)
+        own = list(tree.subtree(top, partial(is_other, top)))
         if us := sum(tree.self_cost(it).wall_us for it in own):
             nodes.update(own)
             weights[line] += us
     return LineTime(frozenset(nodes), weights)
-
-
-def _without(tree: CallTree, top: int, is_other: Callable[[int, int], bool]) -> list[int]:
-    found, pending = [], [top]
-    while pending:
-        node = pending.pop()
-        found.append(node)
-        pending += [it for it in tree.children(node) if not is_other(top, it)]
-    return found

@@ -132,17 +132,7 @@ class SlowCalls:
         """The nodes of a call, without the program's own work that it asks for: ``statistics.mean(episode(s) for s in seeds)``."""
         if call.calls_yours:
             return set(self._tree.subtree(top))
-        found: set[int] = set()
-        pending = [top]
-        while pending:
-            node = pending.pop()
-            found.add(node)
-            pending += [
-                it
-                for it in self._tree.children(node)
-                if not self.lines.is_yours(self._tree.frame(it))
-            ]
-        return found
+        return set(self._tree.subtree(top, lambda it: self.lines.is_yours(self._tree.frame(it))))
 
     def _look_at_answers(self, call: SlowCall, asking: Mapping[int, Line]) -> None:
         """Take in calls that another process answers."""

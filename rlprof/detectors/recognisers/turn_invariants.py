@@ -16,10 +16,11 @@ from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.ancestors import Around, Turned, around
 from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
+from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.module import Function, SourceModule
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure import Pure, pure_at
-from rlprof.syntax.turn_changes import Changes, TurnChanges, is_called_as_written
+from rlprof.syntax.turn_changes import Changes, TurnChanges
 from rlprof.syntax.writes import is_changed
 
 _MOST_BETWEEN: Final = 3
@@ -160,7 +161,7 @@ class TurnInvariants:
                     return _Read(pure, above, tuple(between), texts, turns, alone)
                 if loops.is_conditional:
                     return None
-            if outer is None or not is_called_as_written(outer):
+            if outer is None or not is_called_as_written(outer.node):
                 return None
             if not _is_in_comprehension(frame):
                 inputs = at_entry(module, outer, inputs)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.recognisers.same_inputs import MOST_IN_A_KEY
 from rlprof.detectors.repeated_work import (
     AROUND,
     DETECTOR,
     MIN_SHARE,
-    MOST_IN_A_KEY,
     OF_A_PART,
     REMOVABLE,
 )

@@ -1,0 +1,229 @@
+"""Pure work whose inputs were the same at each look, or come again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.value import Value
+from rlprof.source.values import Values
+from rlprof.syntax.module import SourceModule
+from rlprof.syntax.origin import installed_package
+from rlprof.syntax.pure import Pure, only_computes_at, pure_at
+
+LOOKS: Final = 3
+"""Comparisons of each input."""
+
+LOOKS_AT_NUMBERS: Final = 5
+"""The same of a variable that is a number, a truth value or a text: one of few values is the same now and then by chance."""
+
+ENTERED: Final = 3
+"""Windows of the recording in which one process entered or left it: one long call has two."""
+
+CALLS: Final = 8
+"""Looks at a function's inputs, from which on those that came again are counted."""
+
+LEAST_AGAIN: Final = 0.3
+"""Part of the calls with inputs that were given before, from which on results are worth keeping."""
+
+MOST_IN_A_KEY: Final = 1_000
+"""Numbers of an input, from which on to look its result up may take longer than to compute it: ``tobytes`` of 10 000 takes 20 µs, their mean 8."""
+
+LARGER: Final = 20
+"""Numbers that the part which is the same works on, for each of the others on its line."""
+
+_COMPUTING: Final = frozenset(("", "numpy", "scipy", "torch", "rlprof"))
+"""Packages whose functions pure work may pass through, besides those of Python: ours is the probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class PureWork:
+    """A pure function, statement or part of a line, with inputs that stay as they are."""
+
+    pure: Pure
+    inputs: Mapping[str, Value]
+    """By how they are written."""
+    enclosing: str
+    """The function that it is in."""
+    windows: int
+    """Those of the recording in which one process entered or left it."""
+    again: tuple[int, int] | None = None
+    """Calls that had inputs of another one, and calls that were looked at; None where the inputs are the same each time."""
+
+
+@dataclass
+class RepeatedWork:
+    """One function that is pure, or the pure work on lines of one that is not."""
+
+    work: PureWork
+    inputs: dict[str, Value] = field(default_factory=dict)
+    nodes: set[int] = field(default_factory=set)
+
+
+class SameInputs:
+    """Finds pure work whose inputs were the same at each look."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self._values = Values(profile.values)
+        self._tree = profile.steady
+        self._known: dict[Frame, PureWork | None] = {}
+
+    def found(self) -> Collection[RepeatedWork]:
+        """Each with the nodes of its calls, none of them below another one's."""
+        found: dict[tuple[str, str, bool], RepeatedWork] = {}
+        inside: set[int] = set()
+        refused: set[tuple[str, str, bool]] = set()
+        for node in self._tree.hot_nodes() if self._values else ():
+            if self._tree.nodes[node].parent in inside:
+                inside.add(node)
+                continue
+            frame = self._tree.frame(node)
+            work = self._work(frame) if self.lines.is_yours(frame) else None
+            if work is None or not self.lines.is_repeated(node):
+                continue
+            key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
+            if self._does_more(node, work.pure):
+                refused.add(key)
+                continue
+            inside.add(node)
+            group = found.setdefault(key, RepeatedWork(work))
+            group.nodes.add(node)
+            group.inputs |= work.inputs
+        return [group for key, group in found.items() if key not in refused]
+
+    def place(self, node: int, work: PureWork) -> Line:
+        """Where a function is called, if that is a line of the user's; else where the work is."""
+        caller = self.lines.owner(self._tree.nodes[node].parent)
+        return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
+
+    def is_as_read(self, node: int, pure: Pure) -> bool:
+        """Tell whether what runs there is what the source says."""
+        frame = self._tree.frame(node)
+        return not self._is_overridden(frame, pure) and not self._does_more(node, pure)
+
+    def _does_more(self, node: int, pure: Pure) -> bool:
+        """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one
+        that was.
+        """
+        own = self._tree.frame(node)
+        module = self.lines.module(own.file)
+        for below in self._tree.subtree(node):
+            frame = self._tree.frame(below)
+            is_own = frame.file == own.file and (
+                frame.line in pure.lines
+                or (module is not None and only_computes_at(module, frame.line))
+            )
+            if self.lines.owner(below) == below and not is_own:
+                return True
+            if installed_package(frame.file) not in _COMPUTING:
+                return True
+        return False
+
+    def _work(self, frame: Frame) -> PureWork | None:
+        if frame not in self._known:
+            module = self.lines.module(frame.file) if self._values.has(frame.file) else None
+            around = [
+                (pure, inputs)
+                for pure in (pure_at(module, frame) if module else ())
+                if (inputs := self._inputs(frame, pure)) is not None
+            ]
+            read = (self._read(frame, pure, inputs) for pure, inputs in around)
+            called = (self._read_calls(frame, pure, inputs) for pure, inputs in around)
+            works = (work for work in (*read, *called) if work is not None)
+            self._known[frame] = next((work for work in works if work.windows >= ENTERED), None)
+        return self._known[frame]
+
+    def _inputs(self, frame: Frame, pure: Pure) -> Mapping[str, Value] | None:
+        """Return what pure work was seen to depend on; None where one input was not, or a method may be another one than was read."""
+        known = self._values.between(frame.file, pure.lines, frame.function)
+        inputs = {
+            operand.text: value for operand in pure.inputs if (value := known.get(operand.text))
+        }
+        is_known = len(inputs) == len(pure.inputs) and not self._is_overridden(frame, pure)
+        return inputs if is_known else None
+
+    def _is_overridden(self, frame: Frame, pure: Pure) -> bool:
+        """Tell whether methods of its object are called, and that is of a class in another file which has methods of these names, too."""
+        own = self._values.within(frame.file, frame.function).get("self")
+        module = self.lines.module(frame.file)
+        if own is None or module is None or own.file in ("", frame.file):
+            return False
+        derived = self.lines.module(own.file)
+        called = {
+            node.func.attr
+            for statement in module.statements
+            if statement.first_line in pure.lines
+            for node in statement.walk()
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        methods = _methods(module)
+        if methods.isdisjoint(called):
+            return False
+        # Any of them: one that is called may call further ones.
+        return derived is None or not methods.isdisjoint(_methods(derived))
+
+    def _windows(self, frame: Frame, pure: Pure) -> int:
+        field = "entered" if pure.function else "reached"
+        known = self._values.between(frame.file, pure.lines, frame.function)
+        return max((value.windows(field) for value in known.values()), default=0)
+
+    def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
+        """The work, if its inputs were compared often enough and never changed."""
+        is_same = all(
+            value.unchanged_looks >= _fewest_looks(text, value)
+            and not self._values.changes(frame.file, frame.function, text)
+            for text, value in inputs.items()
+        )
+        around = self._values.between(frame.file, pure.lines)
+        if not is_same or (pure.is_part and not _is_most(inputs, around)):
+            return None
+        return PureWork(pure, inputs, frame.function, self._windows(frame, pure))
+
+    def _read_calls(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
+        """A function that was called with inputs that it had before, if they are short enough to look its result up by them."""
+        again, calls = max((value.calls_again for value in inputs.values()), default=(0, 0))
+        is_again = calls >= CALLS and again >= LEAST_AGAIN * calls
+        if not pure.keeps_arguments or not is_again:
+            return None
+        if any(value.leaves > MOST_IN_A_KEY for value in filter(is_new_at_times, inputs.values())):
+            return None
+        return PureWork(pure, inputs, frame.function, self._windows(frame, pure), (again, calls))
+
+
+def _methods(module: SourceModule) -> set[str]:
+    return {
+        function.node.name
+        for function in module.functions
+        if function.class_name and not function.node.name.startswith("__")
+    }
+
+
+def is_new_at_times(value: Value) -> bool:
+    return not value.unchanged_looks
+
+
+def _fewest_looks(text: str, value: Value) -> int:
+    return LOOKS_AT_NUMBERS if text.islower() and text.isidentifier() and value.is_plain else LOOKS
+
+
+def _is_most(inputs: Mapping[str, Value], known: Mapping[str, Value]) -> bool:
+    """Tell whether ``inputs`` have nearly all the numbers that a line works on, as far as looks tell."""
+    own = other = 0
+    for text, value in known.items():
+        if (
+            value.is_compiled
+            or value.type == "module"
+            or (value.function and installed_package(value.file))
+        ):
+            continue  # The calls on the line were read.
+        size = value.numbers or value.length
+        if size is None or value.holds_objects or not value.is_on_cpu:
+            return False  # A network, a function of the user's, a wait for the GPU: anything may take its time there.
+        own, other = (own + size, other) if text in inputs else (own, other + size)
+    return own >= LARGER * other
