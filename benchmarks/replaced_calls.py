@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import bz2
 import gzip
+import heapq
 import inspect
 import io
 import json
@@ -22,6 +24,7 @@ from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 from importlib.util import find_spec
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -101,6 +104,35 @@ def picks() -> Iterator[Replacement]:
             lambda it=odds: np.random.choice(len(it), 64, p=it),
             lambda it=odds: np.searchsorted(np.cumsum(it), _RNG.random(64)),
         )
+
+
+def sorted_lists() -> Iterator[Replacement]:
+    for size in (1_000, 5_000):
+        pairs = [(index, gain) for index, gain in enumerate(_RNG.random(size))]
+        yield a_call(
+            f"the largest 8 of {size} sorted, or by heapq",
+            lambda it=pairs: sorted(it, key=itemgetter(1))[-8:],
+            lambda it=pairs: heapq.nlargest(8, it, key=itemgetter(1)),
+        )
+        gains = [gain for _, gain in pairs]
+        kept = sorted(gains)
+        yield a_call(
+            f"the median of {size} sorted, or kept sorted",
+            lambda it=gains: sorted(it)[len(it) // 2],
+            lambda it=kept: bisect.bisect(it, 0.5),
+        )
+
+
+def spaces() -> Iterator[Replacement]:
+    if not find_spec("gymnasium"):
+        return
+    from gymnasium.spaces import Box, Discrete
+
+    actions, moves = Discrete(5), Box(-1, 1, (4,), np.float32)
+    kept = iter(_RNG.integers(5, size=10_000_000).tolist())
+    yield a_call("Discrete.sample", actions.sample, lambda: next(kept))
+    yield a_call("Box.sample", moves.sample, lambda: _RNG.uniform(-1, 1, 4).astype(np.float32))
+    yield a_call("a Box made", lambda: Box(-1, 1, (4,), np.float32), lambda: moves)
 
 
 def matrices() -> Iterator[Replacement]:
@@ -187,6 +219,9 @@ def whole_arrays() -> Iterator[Replacement]:
     for shape in ((3, 3), (8, 8)):
         board = np.zeros(shape, int)
         yield a_call(f"text of {shape[0]} × {shape[1]}", lambda it=board: str(it), board.tobytes)
+        yield a_call(
+            f"text of a list of {board.size}", lambda it=board: str(it.tolist()), board.tobytes
+        )
 
 
 def generators() -> Iterator[Replacement]:
@@ -491,7 +526,8 @@ def precisions() -> Iterator[Replacement]:
 
 
 CASES = (
-    *(pandas_tables, lists, picks, matrices, normal_vectors, whole_arrays, generators, made_again),
+    *(pandas_tables, lists, picks, sorted_lists, spaces),
+    *(matrices, normal_vectors, whole_arrays, generators, made_again),
     *(
         distributions,
         covariances,

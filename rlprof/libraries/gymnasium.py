@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from rlprof.libraries.base import ANY, EVERYTHING, Duty, Library, StepSource, Transport
+from rlprof.libraries.gym import SPACES
 
 LIBRARY: Final = Library(
     name="gymnasium",
     packages=("gymnasium",),
     samples=(
         "envs/registration.py",
+        "spaces/box.py",
         "wrappers/common.py",
         "utils/passive_env_checker.py",
         "vector/async_vector_env.py",
@@ -26,6 +28,7 @@ LIBRARY: Final = Library(
             ("env_reset_passive_checker", "env_step_passive_checker"), Duty.CHECKS_NEW_ENVIRONMENTS
         ),
     },
+    slow_calls=SPACES,
     environment_classes=("gymnasium.core.Env", "gymnasium.vector.vector_env.VectorEnv"),
     drives=EVERYTHING,
     step_sources=(

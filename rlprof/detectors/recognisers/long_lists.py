@@ -1,4 +1,4 @@
-"""Tell what goes through a whole list, moves or copies all of it, at each call."""
+"""Tell what goes through a whole list, moves, sorts or copies all of it, or makes text of it, at each call."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ COPIED: Final = SlowCall(
     Range(0.8, 1.3),
 )
 
+SORTED: Final = SlowCall(
+    "a long list is sorted for a few elements",
+    "Keep it sorted as elements come (bisect.insort), which takes some steps for each. Or take heapq.nlargest, or max and min, which go "
+    "through it once.",
+    # A list that is kept sorted leaves 0.004 or less, heapq 0.2 to 0.7 of the largest 8 and nothing less of half of them
+    # (benchmarks/replaced_calls.py).
+    Range(0.0, 0.99),
+)
+
+TEXT: Final = SlowCall(
+    "a list of numbers is made into text",
+    "As a key of a dictionary take tuple(numbers), or array.tobytes() of an array; for output make the text only of what is shown.",
+    # Of 8 to 64 numbers 0.01 to 0.1 is left (benchmarks/replaced_calls.py).
+    Range(0.8, 0.99),
+)
+
 DRAWN: Final = SlowCall(
     "choice(p=...) goes through all probabilities",
     "Keep the priorities in a sum tree, in which a draw and a change take some steps however many there are. Or draw by "
@@ -44,13 +60,17 @@ _LONG_TO_DRAW: Final = 1_000
 """Probabilities, each of which takes some ns to add up and to check."""
 _LONG_TO_COPY: Final = 200
 """Elements, each of which takes 5 to 10 ns to copy."""
+_LONG_TO_SORT: Final = 1_000
+"""Elements from which on heapq is the faster one."""
+_LONG_FOR_TEXT: Final = 8
+"""Numbers, each of which takes some 60 ns to write."""
 _LONG_TO_SEARCH: Final = 200
 """Elements, each of which takes 10 ns or more to compare."""
 _LONG_TO_MOVE: Final = 5_000
 """Elements, of which a thousand take 0.1 µs to move or less."""
 _MOVES: Final = frozenset({"pop", "insert"})
 _SEARCHES: Final = frozenset({"index", "remove", "count"})
-_COPIES: Final = frozenset({"list", "tuple", "sorted"})
+_COPIES: Final = frozenset({"list", "tuple"})
 _VIEWS: Final = frozenset({"keys", "values", "items"})
 _PICKS: Final = frozenset({"choice", "choices", "sample"})
 _CONTAINERS: Final = (
@@ -64,6 +84,9 @@ _CONTAINERS: Final = (
     "collections.defaultdict",
 )
 _EXTREMES: Final = frozenset({"max", "min"})
+_WRITES: Final = frozenset({"str", "repr"})
+_TAKES_KEYS: Final = frozenset({"get", "setdefault", "pop", "add", "discard", "hash"})
+"""Calls that look up what they are given."""
 
 
 class OnList(NamedTuple):
@@ -79,6 +102,12 @@ def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnL
     for copied, calls in _copied(statement):
         if seen := _long(copied, known, _CONTAINERS, _LONG_TO_COPY):
             return OnList(COPIED, seen, calls)
+    for of, calls in _sorted_for_a_few(statement):
+        if seen := _long(of, known, _CONTAINERS, _LONG_TO_SORT):
+            return OnList(SORTED, seen, calls)
+    for of, calls in _texts_for_keys(statement):
+        if seen := _many_numbers(of, known):
+            return OnList(TEXT, seen, calls)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
@@ -124,6 +153,61 @@ def _copied(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
                 yield owner, 2 + picks
             case ast.Call(func=ast.Name(id=name), args=[owner]) if name in _COPIES:
                 yield owner, 1 + picks
+
+
+def _sorted_for_a_few(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+    """Yield what is sorted where the statement itself picks from the result, with the calls that belong to that."""
+    for node in statement.walk():
+        match node:
+            case ast.Subscript(
+                value=ast.Call(func=ast.Name("sorted"), args=[of]) as call, slice=part
+            ) if _is_short(part):
+                within = sum(isinstance(it, ast.Call) for it in ast.walk(call))
+                match of:
+                    case ast.Call(func=ast.Attribute(owner, view), args=[]) if view in _VIEWS:
+                        of = owner
+                yield of, within
+
+
+def _is_short(part: ast.expr) -> bool:
+    """Tell whether it picks one element, or may pick a few from either end."""
+    match part:
+        case ast.Slice(lower=None, upper=ast.expr(), step=None):
+            return True
+        case ast.Slice(lower=ast.UnaryOp(op=ast.USub()), upper=None, step=None):
+            return True
+    return not isinstance(part, ast.Slice)
+
+
+def _texts_for_keys(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+    """Yield what is made into text to look something up by it, or to be handed to somebody who does, with the calls that belong to that."""
+    texts: list[tuple[ast.expr | None, int]] = []
+    match statement.node:
+        case ast.Assign(targets=[ast.Name()], value=value) | ast.Return(value=value):
+            texts.append((value, 1))
+    for node in statement.walk():
+        match node:
+            case ast.Subscript(slice=value) | ast.Compare(left=value, ops=[ast.In() | ast.NotIn()]):
+                texts.append((value, 1))
+            case ast.Call(args=[value, *_]) if called_name(node) in _TAKES_KEYS:
+                texts.append((value, 2))
+    for text, calls in texts:
+        match text:
+            case ast.Call(func=ast.Name(id=name), args=[of]) if name in _WRITES:
+                yield of, calls + isinstance(of, ast.Call)
+
+
+def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:
+    """The array or list in words, where it was seen to have many numbers: ``array.tolist()`` has those of the array."""
+    match written:
+        case ast.Call(func=ast.Attribute(value=of, attr="tolist"), args=[]):
+            value = value_of(of, known)
+            is_many = value is not None and (value.numbers or 0) >= _LONG_FOR_TEXT
+            return f"{ast.unparse(of)}: {value.in_words()}" if value is not None and is_many else ""
+    value = value_of(written, known)
+    if value is None or not value.items.startswith(("int", "float", "list", "tuple")):
+        return ""
+    return _long(written, known, ("list", "tuple"), _LONG_FOR_TEXT)
 
 
 def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:

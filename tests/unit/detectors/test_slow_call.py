@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.long_lists import COPIED, MOVED, SEARCHED
+from rlprof.detectors.recognisers.long_lists import COPIED, MOVED, SEARCHED, SORTED, TEXT
 from rlprof.detectors.recognisers.slow_calls import LEAST_BESIDE_OTHERS
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
@@ -39,6 +39,14 @@ MARKET = Script(
             names = tuple(self.book)
             drawn = np.random.choice(n, 32, p=odds)
             self.total = sum(list(self.book.values()))
+            best = sorted(self.order, key=lambda it: it[1])[:3]
+            least = sorted(self.book.items(), key=value_of)[-k:]
+            every = sorted(self.order)[::-1]
+            ranked = sorted(self.order)
+            value = self.q[str(self.cells.tolist())]
+            known = repr(self.order) in self.seen
+            print(str(self.order))
+            name = f"{self.order}"
             return row
 
     def train():
@@ -57,6 +65,7 @@ ROW = MARKET.at("row = self.table", "Market.step")
 LOOKED_UP = f"{SITE}/pandas/core/indexing.py:1191 _LocationIndexer.__getitem__"
 INNER = f"{SITE}/pandas/core/internals/managers.py:973 fast_xs"
 LIST = "type=list length={} first.type=tuple"
+CELLS = "type=numpy.ndarray shape={} dtype=i8"
 BOOK = "type=dict length={} first.type=float"
 IN_C = "type=builtin_function_or_method function=zlib.compress"
 
@@ -449,6 +458,9 @@ def test_python_code_that_it_calls_is_its_own():
         ("self.queue.insert", "self__queue", LIST.format(50_000), "all of a long list is moved"),
         ("self.pick =", "self__book", BOOK.format(500), "a long container is copied"),
         ("first = list", "self__book", BOOK.format(500), "a long container is copied"),
+        ("best = sorted", "self__order", LIST.format(1000), "a long list is sorted for a few"),
+        ("least = sorted", "self__book", BOOK.format(1000), "a long list is sorted for a few"),
+        ("known = repr", "self__order", LIST.format(16), "a list of numbers is made into text"),
         (
             "names = tuple",
             "self__book",
@@ -480,6 +492,12 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         ("if row.key in", "self__seen", "type=set length=5000"),
         ("if row.key in", "self__seen", "type=dict length=5000 first.type=int"),
         ("self.best =", "self__order", LIST.format(500)),
+        ("best = sorted", "self__order", LIST.format(500)),
+        ("every = sorted", "self__order", LIST.format(5000)),
+        ("ranked = sorted", "self__order", LIST.format(5000)),
+        ("value = self.q", "self__cells", CELLS.format(4)),
+        ("print(str", "self__order", LIST.format(16)),
+        ('name = f"', "self__order", LIST.format(16)),
         ("old = self.memory", "self__memory", LIST.format(500)),
         ("old = self.memory", "self__memory", "type=collections.deque length=50000"),
         ("if row.key in", "row", LIST.format(500)),
@@ -491,6 +509,12 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         "a set",
         "a dict",
         "where the largest is",
+        "few to sort",
+        "sorted for all",
+        "sorted to be kept",
+        "few numbers for a text",
+        "a text to be shown",
+        "a text that nobody looks up",
         "short to move",
         "a deque",
         "another",
@@ -498,6 +522,35 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
 )
 def test_silent_for_other_containers(line: str, operand: str, seen: str):
     assert on(line, **{operand: seen}) == []
+
+
+def test_a_list_that_is_made_of_an_array_for_a_text_has_its_numbers():
+    (finding,) = on("value = self.q", self__cells=CELLS.format("4,4"))
+
+    assert finding.title.startswith("a list of numbers is made into text")
+    assert finding.evidence[1].startswith("seen there: self.cells: array of 4 × 4")
+    assert [saving.removable for saving in finding.savings] == [TEXT.removable]
+
+
+@pytest.mark.parametrize(
+    ("called", "words"),
+    [
+        ("spaces/box.py:210 Box.sample", "actions are drawn from a space one by one"),
+        ("spaces/space.py:117 Space.__contains__", "a space is asked whether it contains a value"),
+        ("spaces/discrete.py:40 Discrete.__init__", "a space is made again and again"),
+    ],
+)
+@pytest.mark.parametrize("package", ["gym", "gymnasium"])
+def test_spaces(package: str, called: str, words: str):
+    (finding,) = found(a_training(4.0, STEP, ROW, f"{SITE}/{package}/{called}"))
+
+    assert finding.title == f"{words} (market.py:10)"
+
+
+def test_a_space_that_a_library_draws_from_is_none_of_yours():
+    learning = f"{SITE}/stable_baselines3/common/off_policy_algorithm.py:380 _sample_action"
+
+    assert found(a_training(4.0, learning, f"{SITE}/gymnasium/spaces/box.py:210 Box.sample")) == []
 
 
 def test_a_list_that_was_seen_at_another_line_of_the_function_is_known():
@@ -556,7 +609,7 @@ def test_a_list_that_was_seen_in_another_method(line: str, function: str, times:
 def test_each_row_says_what_and_what_instead():
     for library in LIBRARIES:
         rows = [it for functions in library.slow_calls.values() for it in functions.values()]
-        for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED):
+        for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED, SORTED, TEXT):
             assert call.done[0].islower() or call.done.startswith(("JSON", "NetworkX", "SymPy"))
             assert len(f"{call.done} (train.py:123)") < 60
             assert call.instead.endswith(".")
