@@ -39,6 +39,9 @@ _ACTS: Final = frozenset(
 _READS: Final = frozenset({"item", "float", "int", "bool"})
 """Calls that make a number of an element, so that it is one."""
 
+_GENERATORS: Final = frozenset({"random", *(f"{name}.random" for name in NUMPY)})
+_DRAWS: Final = frozenset({"randint", "random", "uniform", "normal", "randn", "rand", "gauss"})
+
 _PLAIN: Final = _READS | frozenset(
     {"len", "append", "range", "enumerate", "zip", "reversed", "abs", "max", "min", "round"}
 )
@@ -309,6 +312,8 @@ class _TurnWork:
     def _is_of_kind(self, call: ast.Call) -> bool:
         if called_name(call) in _PLAIN or root_name(call.func) in self._kind.called_by:
             return True
+        if _draws(call):
+            return True
         return any(self._tensors.holds(it) for it in _receiver(call))
 
     def _is_of_turn(self, expression: ast.expr) -> bool:
@@ -336,6 +341,12 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
     if not isinstance(node, ast.Assign):
         return frozenset(), None
     return frozenset(it.id for it in node.targets if isinstance(it, ast.Name)), node.value
+
+
+def _draws(call: ast.Call) -> bool:
+    """Tell whether it is a random number of numpy's or Python's own generator, of which one call draws as many as there are turns."""
+    owner, _, name = ast.unparse(call.func).rpartition(".")
+    return owner in _GENERATORS and name in _DRAWS
 
 
 def _receiver(call: ast.Call) -> list[ast.expr]:

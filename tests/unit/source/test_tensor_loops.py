@@ -29,6 +29,11 @@ def loops(body: str) -> dict[str, TensorLoop]:
         ("i = 0\nwhile i < n:\n    s += t[i]\n    i += 1", "s += t[i]", "t"),
         ("for i in range(n):\n    it = t[i]\n    s += it.abs()", "s += it.abs()", "t"),
         ("for i in range(n):\n    best = max(best, t[i])", "best = max(best, t[i])", "t"),
+        (
+            "for i in range(n):\n    j = np.random.randint(9)\n    x[i] = t[i, j : j + n]",
+            "x[i] = t[i, j : j + n]",
+            "t",
+        ),
         ("y = [(it - x) / x for it in t]", "y = [(it - x) / x for it in t]", "t"),
         ("y = sum(t[i] for i in range(n))", "y = sum(t[i] for i in range(n))", "t"),
     ],
