@@ -503,6 +503,46 @@ def number_loops() -> Iterator[Replacement]:
         )
 
 
+def table_sweeps() -> Iterator[Replacement]:
+    rng = np.random.default_rng(0)
+    for states, actions, many in ((16, 4, 3), (64, 4, 3), (100, 4, 100), (500, 6, 1), (1000, 4, 5)):
+        after = rng.integers(states, size=(states, actions, many))
+        odds = rng.dirichlet(np.ones(many), (states, actions))
+        gains = rng.random((states, actions, many))
+        rewards = (odds * gains).sum(2)
+        table = [
+            [
+                list(zip(*(it[state, action].tolist() for it in (odds, after, gains)), strict=True))
+                for action in range(actions)
+            ]
+            for state in range(states)
+        ]
+        array = np.zeros(states)
+
+        def one_by_one(values: Any, table: Any = table) -> list[float]:
+            new = []
+            for state in table:
+                best = -np.inf
+                for outcomes in state:
+                    q = 0.0
+                    for odd, then, gain in outcomes:
+                        q += odd * (gain + GAMMA * values[then])
+                    best = max(best, q)
+                new.append(best)
+            return new
+
+        def at_once(r: Any = rewards, p: Any = odds, n: Any = after, v: Any = array) -> Any:
+            return (r + GAMMA * (p * v[n]).sum(2)).max(1)
+
+        for what, values in (("an array", array), ("a list", [0.0] * states)):
+            yield Replacement(
+                "table-sweep",
+                f"{states} states, {actions} actions, {many} transitions, values in {what}",
+                lambda f=one_by_one, v=values: f(v),
+                at_once,
+            )
+
+
 def history_sums() -> Iterator[Replacement]:
     """One more number, and the mean of all: anew, and from a sum that is kept; the same with the deviation."""
     for count in (200, 1_000, 5_000):
@@ -646,5 +686,5 @@ CASES = (
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop),
     *(recurrent_steps, layers_around_recurrent_steps),
-    *(checks_for_nan, loaded_batches, ensembles, number_loops, history_sums),
+    *(checks_for_nan, loaded_batches, ensembles, number_loops, table_sweeps, history_sums),
 )
