@@ -569,6 +569,33 @@ def history_sums() -> Iterator[Replacement]:
             ),
         ):
             yield Replacement("history-statistics", f"{what} of {count} numbers", now, instead)
+    yield from sums_of_arrays()
+
+
+def sums_of_arrays() -> Iterator[Replacement]:
+    """The same of a replay buffer's array, in which one row takes the place of the oldest."""
+    for rows, width in itertools.product((2_000, 20_000, 100_000), (1, 4, 50)):
+        array = np.random.rand(rows, width).astype(np.float32)
+        row, oldest = array[3].copy(), array[4].copy()
+        total, squares = array.sum(0, dtype=float), np.square(array).sum(0, dtype=float)
+
+        def mean(n: int = rows, s: Any = total, x: Any = row, y: Any = oldest) -> Any:
+            return (s + x - y) / n
+
+        def both(
+            n: int = rows, s: Any = squares, x: Any = row, y: Any = oldest, m: Any = mean
+        ) -> Any:
+            known = m()
+            return known, np.sqrt((s + x * x - y * y) / n - known * known)
+
+        what = f"{rows} rows of {width}"
+        yield Replacement("history-statistics", f"mean of {what}", lambda a=array: a.mean(0), mean)
+        yield Replacement(
+            "history-statistics",
+            f"mean and deviation of {what}",
+            lambda a=array: (a.mean(0), a.std(0)),
+            both,
+        )
 
 
 def ensembles() -> Iterator[Replacement]:

@@ -22,6 +22,9 @@ from rlprof.syntax.pure_calls import hardly_works, is_changing_method
 FEWEST: Final = 200
 """Elements from which on: to go through 200 numbers of a list takes as long as some ten steps of a running mean."""
 
+FEWEST_ROWS: Final = 2_000
+"""Rows of an array, from which on: a sum that is kept takes two or three operations of numpy's at each step."""
+
 _RUNNING: Final = frozenset(
     {"mean", "average", "sum", "std", "var", "nanmean", "nansum", "nanstd", "nanvar", "fmean", "fsum", "stdev", "pstdev", "variance"}
 )  # fmt: skip
@@ -111,7 +114,10 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
         of = statistics or [it for it in calls if called_name(it) in _CONVERTS]
         for container in _gone_through(module, of) if names else ():
             value = value_of(container, known)
-            if value is not None and _is_history(module, container, value, statement):
+            if value is None:
+                continue
+            is_ring = names <= _RUNNING and _is_ring(module, container, value)
+            if is_ring or _is_history(module, container, value, statement):
                 others = [it for it in calls if not _is_part(it, of)]
                 return Statistic(
                     min(names),
@@ -191,6 +197,8 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
                 pending += [part.generators[0].iter] if is_plain else []
             elif operand_of(part) is not None:
                 yield part
+            elif isinstance(part, ast.Subscript) and _is_filled_part(part.slice):
+                yield part.value
 
 
 def _stays(module: SourceModule, element: ast.expr) -> bool:
@@ -220,14 +228,57 @@ def _is_history(
     )
 
 
+def _is_filled_part(part: ast.expr) -> bool:
+    """Tell ``[:size]``, the part of an array that is filled."""
+    return isinstance(part, ast.Slice) and part.lower is None and part.step is None
+
+
+def _is_ring(module: SourceModule, container: ast.expr, value: Value) -> bool:
+    """Tell whether it is an array of numpy's, an attribute, that is written row by row, at a place which goes round."""
+    if value.type != "numpy.ndarray" or (value.shape or (0,))[0] < FEWEST_ROWS:
+        return False
+    stores = list(_stores(module, container))
+    return (
+        bool(stores)
+        and isinstance(container, ast.Attribute)
+        and all(_goes_round(module, store) for store in stores)
+        and not any(
+            isinstance(it, ast.AugAssign) and ast.unparse(it.target) == ast.unparse(container)
+            for it in ast.walk(module.tree)
+        )
+    )
+
+
+def _goes_round(module: SourceModule, store: ast.Subscript) -> bool:
+    """Tell whether the place that ``store`` writes to is counted up in its function, modulo something: a row of a rollout is not."""
+    place = ast.unparse(store.slice)
+    function = module.function_at(store.lineno)
+    if operand_of(store.slice) is None or function is None:
+        return False
+    for node in ast.walk(function.node):
+        match node:
+            case ast.Assign(
+                targets=[target], value=ast.BinOp(left=ast.BinOp(), op=ast.Mod()) as value
+            ):
+                inside = {ast.unparse(it) for it in ast.walk(value.left)}
+                if place in inside and ast.unparse(target) == place:
+                    return True
+    return False
+
+
 def _is_stored_to(module: SourceModule, container: ast.expr) -> bool:
     """Tell whether the file gives one of its elements another value: priorities, counts."""
+    return any(True for _ in _stores(module, container))
+
+
+def _stores(module: SourceModule, container: ast.expr) -> Iterator[ast.Subscript]:
     name = container.attr if isinstance(container, ast.Attribute) else ast.unparse(container)
-    return any(
-        isinstance(it, ast.Subscript)
+    return (
+        it
+        for it in ast.walk(module.tree)
+        if isinstance(it, ast.Subscript)
         and not isinstance(it.ctx, ast.Load)
         and ast.unparse(it.value).rpartition(".")[2] == name
-        for it in ast.walk(module.tree)
     )
 
 

@@ -209,3 +209,76 @@ def test_silent_of_a_list_that_begins_anew():
 )
 def test_silent_of(run):
     assert not found(run)
+
+
+REPLAY = Script(
+    "replay.py",
+    """
+    import numpy as np
+
+    class Replay:
+        def __init__(self, size):
+            self.obs = np.zeros((size, 10), np.float32)
+            self.rewards = np.zeros(size)
+            self.values = np.zeros(size)
+
+        def add(self, row, reward):
+            self.obs[self.at] = row
+            self.rewards[self.at] = reward
+            self.at = (self.at + 1) % self.size
+
+        def keep(self, value):
+            self.values[self.step] = value
+            self.step += 1
+
+        def normalised(self, batch):
+            return (batch - self.obs[: self.filled].mean(0)) / self.obs[: self.filled].std(0)
+
+        def largest(self):
+            return self.obs.max(0)
+
+        def of_rollout(self):
+            return self.values.mean()
+
+        def of_some(self, index):
+            return self.obs[index].mean(0)
+
+        def recent(self):
+            return self.obs[-100:].mean(0)
+    """,
+)
+IN_STEPS = {
+    "normalised": "return (batch",
+    "largest": "self.obs.max",
+    "of_rollout": "self.values.mean",
+    "of_some": "self.obs[index]",
+    "recent": "self.obs[-100:]",
+}
+
+
+def of_an_array(function: str, steps: int = 20_000, rows: int = 5_000) -> list[Finding]:
+    line = REPLAY.at(IN_STEPS[function], f"Replay.{function}")
+    run = a_run(steady_s=10.0).process("main", steps=steps)
+    run.source("train.py", "while True:\n    x = 1\n    agent.step()\n")
+    run.spends(4.0, LOOP, line, IN_NUMPY).spends(6.0, LOOP, "env.py:3 step")
+    array = f"type=numpy.ndarray shape={rows},10 dtype=f4"
+    return detect(DETECTOR, run.sees(line, self__obs=array, self__values=array), REPLAY)
+
+
+def test_an_array_that_is_written_round_is_gone_through_at_each_step():
+    (finding,) = of_an_array("normalised")
+
+    assert finding.title.startswith("mean of all of self.obs, each time")
+    assert finding.evidence[1].endswith("which is written row by row")
+    assert finding.savings[0].removable == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("function", ["largest", "of_rollout", "of_some", "recent"])
+def test_other_statistics_of_arrays_have_no_running_sum(function: str):
+    assert of_an_array(function) == []
+
+
+def test_an_array_that_is_gone_through_now_and_then_has_no_running_sum_either():
+    assert of_an_array("normalised", steps=1_000_000) == []
+    assert of_an_array("normalised", steps=0) == []
+    assert of_an_array("normalised", rows=1_000) == []
