@@ -163,7 +163,9 @@ def _name(expression: ast.expr | None) -> str:
 
 
 def _key(name: str) -> str:
-    return name.strip("_").replace("-", "_").lower()
+    """Return ``batch_size`` for ``--batch-size`` and ``BATCH_SIZE``; of one letter ``N`` and ``n`` are two."""
+    plain = name.strip("_").replace("-", "_")
+    return plain if len(plain) == 1 else plain.lower()
 
 
 def _from_command(command: Sequence[str]) -> dict[str, int]:

@@ -45,6 +45,13 @@ def test_the_command_line_holds_over_the_source(command):
     assert parameters("num_envs = 4", *command).named("num_envs") == 8
 
 
+def test_one_letter_is_another_name_as_a_capital():
+    known = parameters("N = 500\n", "--n", "8")
+
+    assert known.named("N") == 500
+    assert known.named("n") == 8
+
+
 def test_two_values_are_none():
     assert parameters("num_envs = 4\nnum_envs = 8").named("num_envs") is None
 
