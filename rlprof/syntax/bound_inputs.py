@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.syntax.dependencies import arguments_of, assigned_in
+from rlprof.syntax.dependencies import arguments_of, assigned_by, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
 from rlprof.syntax.operands import Operand, operand_of, steps_to
@@ -56,7 +56,7 @@ def bound_inputs(
         return None
     names = set(arguments_of(function.node))
     around = statement.function
-    own_names = assigned_in(*around.node.body) | set(arguments_of(around.node)) if around else set()
+    own_names = assigned_by(around).union(arguments_of(around.node)) if around else frozenset()
     found: dict[Operand, None] = {}
     for operand in inputs:
         root, *rest = operand.steps
@@ -94,7 +94,7 @@ def at_entry(
     """Return ``inputs`` in terms of what ``function`` is called with: of a variable that is made of arguments (``obs, actions = batch``)
     those. None where one is made in another way.
     """
-    own = assigned_in(*function.node.body)
+    own = assigned_by(function)
     arguments = arguments_of(function.node)
     found: dict[Operand, None] = {}
     for operand in inputs:

@@ -89,11 +89,13 @@ class _Reading:
 
     def of_function(self) -> tuple[Operand, ...] | None:
         node = self._function.node if self._function else None
-        if not isinstance(node, ast.FunctionDef) or not is_called_as_written(node):
+        if self._function is None or not isinstance(node, ast.FunctionDef):
+            return None
+        if not is_called_as_written(node):
             return None
         if not any(isinstance(inner, ast.Return) and inner.value for inner in ast.walk(node)):
             return None
-        self._own = assigned_in(*node.body)
+        self._own = set(assigned_by(self._function))
         self._made = made_by(node, self._own, self._arguments)
         self._wholly_made = self._made - with_parts_of_others(node)
         return self._read_all(node.body)
@@ -273,7 +275,7 @@ def _names_of(module: SourceModule, function: Function | None) -> frozenset[str]
     line = function.first_line if function else 0
     for each in module.functions:
         if each.first_line <= line <= each.last_line:
-            names.update(arguments_of(each.node), assigned_in(*each.node.body))
+            names.update(arguments_of(each.node), assigned_by(each))
     return frozenset(names)
 
 
@@ -284,6 +286,12 @@ def _names_of_file(module: SourceModule) -> frozenset[str]:
     classes = {node.name for node in own if isinstance(node, ast.ClassDef)}
     assigned = variables_assigned(*(node for node in own if not isinstance(node, ast.ClassDef)))
     return frozenset(functions | classes | assigned)
+
+
+@lru_cache(maxsize=4096)
+def assigned_by(function: Function) -> frozenset[str]:
+    """Variables that a function assigns; kept, for each line of a long one asks."""
+    return frozenset(assigned_in(*function.node.body))
 
 
 def assigned_in(*nodes: ast.AST) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.model.recording import Frame
 from rlprof.syntax.dependencies import (
     arguments_of,
-    assigned_in,
+    assigned_by,
     inputs_of_function,
     inputs_of_value,
 )
@@ -72,7 +72,7 @@ def _pure_function(module: SourceModule, first_line: int) -> Pure | None:
     inputs = inputs_of_function(module, first_line)
     if inputs is None or not result_is_kept(module, function.node):
         return None
-    assigned = assigned_in(*function.node.body)
+    assigned = assigned_by(function)
     return Pure(
         inputs,
         range(function.first_line, function.last_line + 1),
