@@ -37,8 +37,9 @@ ROWS_REMOVABLE: Final = calibrated(
 )
 """The same of rows. How long they are the samples do not tell, and long ones, or few, save less."""
 
-FOUND_ROWS_LEAST: Final = 0.0
-"""Least part of a loop through the rows for which something holds, such as ended episodes: of a single row nothing goes."""
+MAY_BE_LITTLE: Final = 0.0
+"""Least part of a loop through the rows for which something holds, such as ended episodes, for of a single row nothing goes; and of one that copies
+parts of images, of which large ones take as long in one operation."""
 
 ARRAY_COSTS: Final = calibrated(
     4.0,
@@ -75,7 +76,7 @@ def _over_tensors(profile: Profile) -> Iterable[Finding]:
     if found is None:
         return
     loop = found.heaviest
-    of_rows = Range(FOUND_ROWS_LEAST, ROWS_REMOVABLE.high) if loop.of_found_rows else ROWS_REMOVABLE
+    of_rows = Range(MAY_BE_LITTLE, ROWS_REMOVABLE.high) if loop.may_be_little else ROWS_REMOVABLE
     savings = (
         Saving(found.nodes(of_numbers=True), NUMBERS_REMOVABLE),
         Saving(found.nodes(of_numbers=False), of_rows),

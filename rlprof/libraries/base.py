@@ -95,6 +95,10 @@ class SlowCall(NamedTuple):
     calls_yours: bool = False
     """True if it calls a function of the program's, which goes with it: ``np.vectorize``. Else that is what is done with the result, or what
     makes what it is given."""
+    is_check: bool = False
+    """True if nothing is told but where an error is all that its answer decides about: what a program goes by stays."""
+    takes_nothing: bool = False
+    """True if nothing is told where it is given an argument."""
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
 

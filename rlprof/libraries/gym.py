@@ -8,28 +8,31 @@ from rlprof.libraries.base import EVERYTHING, Duty, Library, SlowCall
 from rlprof.model.finding import Range
 
 _DRAWN: Final = SlowCall(
-    "actions are drawn from a space one by one",
+    "values are drawn from a space one by one",
     "Draw many at once with a generator of your own, and take the next: rng.integers(n, size=1_000), or "
     "rng.uniform(low, high, (1_000, d)) of a Box.",
     Range(0.5, 0.99),
+    # With a mask, which is another one at each step, there is no drawing ahead.
+    takes_nothing=True,
 )
 _CHECKED: Final = SlowCall(
     "a space is asked whether it contains a value",
     "Check in tests, or the first steps alone. An assert goes with python -O.",
     Range(0.9, 1.0),
+    is_check=True,
 )
 _MADE: Final = SlowCall(
     "a space is made again and again",
-    "Make it once, in __init__, and keep it.",
+    "Make it once, before the loop, and hand it on.",
     Range(0.9, 1.0),
 )
 SPACES: Final = {
-    "spaces/": {
+    r"spaces/(box|discrete|multi_\w+)\.py$": {
         "sample": _DRAWN,
         "contains": _CHECKED,
-        "__contains__": _CHECKED,
         "__init__": _MADE,
-    }
+    },
+    "spaces/": {"contains": _CHECKED, "__contains__": _CHECKED, "__init__": _MADE},
 }
 """Of gym and of gymnasium: ``sample`` of a Box of four takes 27 µs, of a generator 2 (benchmarks/replaced_calls.py)."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -22,6 +22,7 @@ from rlprof.source.loop_turns import (
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
 from rlprof.source.written_names import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -79,8 +80,9 @@ class TensorLoop:
     """True if what a turn takes is a number for sure; else it may be a row of any length."""
     turns: int
     """As many as what is taken apart had rows when it was seen; 0 where it was not."""
-    of_found_rows: bool
-    """True if it goes through the rows for which something holds: how many, one or all, the source does not tell."""
+    may_be_little: bool
+    """True if the source does not tell how much one operation for all would do: it goes through the rows for which something holds, one or
+    all, or copies a part of each whose place is drawn, small or large."""
     of_one_column: bool
     """True if it goes down a single column, as ``rewards[t, env]`` in a loop over environments does."""
 
@@ -123,7 +125,7 @@ def _found(
                 goes_backwards=backwards,
                 of_numbers=turns.are_numbers,
                 turns=turns.number,
-                of_found_rows=turns.are_found_rows,
+                may_be_little=turns.are_found_rows or turns.draw,
                 of_one_column=turns.are_of_one_column,
             )
             # Where nothing in a turn is written in Python, all its time is seen at the last line.
@@ -212,7 +214,9 @@ class _TurnWork:
         """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
-        self.need_each_other = bool(carried(body) - counted(loop))
+        self.need_each_other = bool(carried(body) - counted(loop)) or _keeps_state(body)
+        self.draw = any(isinstance(it, ast.Call) and _draws(it) for it in self._walk())
+        """True if each turn draws random numbers of its own."""
 
     @property
     def number(self) -> int:
@@ -228,7 +232,7 @@ class _TurnWork:
         # What is made of an array in the loop was not seen: how many rows it has nobody knows.
         if self._kind is ARRAYS and self._shape is None:
             return False
-        if self._longest_row() > self._kind.longest_row:
+        if self._longest_row() > self._kind.longest_row or (self.draw and not self._only_copy()):
             return False
         for node in self._walk():
             if isinstance(node, ast.Call) and not self._is_for_all(node):
@@ -241,11 +245,30 @@ class _TurnWork:
                 return False
         return True
 
+    def _only_copy(self) -> bool:
+        """Tell whether each turn copies a part of its row to its place in something else: what draws may do more than can be told."""
+        if not isinstance(self._loop, ast.For):
+            return False
+        counters = {it.id for it in ast.walk(self._loop.target) if isinstance(it, ast.Name)}
+        written: set[str] = set()
+        for statement in self._body:
+            match statement.node:
+                case ast.Assign(targets=[ast.Name()], value=ast.Call() as call) if _draws(call):
+                    pass
+                case ast.Assign(
+                    targets=[ast.Subscript(value=to, slice=ast.Name(id=place))],
+                    value=ast.Subscript() as part,
+                ) if place in counters and self._takes(part):
+                    written.add(ast.unparse(to))
+                case _:
+                    return False
+        return self.tensor not in written
+
     def _longest_row(self) -> float:
         """Numbers in the longest row that a turn takes, where it was seen."""
         taken = [(it.value, it.slice) for it in self._walk() if self._takes(it)]
         rows = [
-            prod(shape[len(index.elts) if isinstance(index, ast.Tuple) else 1 :])
+            prod(shape[_whole_axes(index) :])
             for owner, index in taken
             if (shape := self._shapes.get(name_key(owner)))
         ]
@@ -341,6 +364,29 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
     if not isinstance(node, ast.Assign):
         return frozenset(), None
     return frozenset(it.id for it in node.targets if isinstance(it, ast.Name)), node.value
+
+
+def _keeps_state(body: Sequence[Statement]) -> bool:
+    """Tell whether a turn makes an attribute of what the turn before has left there: ``self.state = 0.9 * self.state + noise``."""
+    read: set[str] = set()
+    for statement in body:
+        read |= {
+            ast.unparse(it)
+            for it in statement.walk()
+            if isinstance(it, ast.Attribute) and isinstance(it.ctx, ast.Load)
+        }
+        for each in assigned(statement.node):
+            if isinstance(each.target, ast.Attribute) and ast.unparse(each.target) in read:
+                parts = {type(it) for it in ast.walk(each.value)}
+                # Sums can be had of all turns at once.
+                return ast.Add not in parts or ast.Mult in parts
+    return False
+
+
+def _whole_axes(index: ast.expr) -> int:
+    """Axes of which a turn takes one place; of a slice it takes several."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return next((at for at, it in enumerate(parts) if isinstance(it, ast.Slice)), len(parts))
 
 
 def _draws(call: ast.Call) -> bool:

@@ -10,7 +10,8 @@ from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.lookups import is_made_for_keys, keys_in
+from rlprof.syntax.module import SourceModule, Statement, called_name
 
 SEARCHED: Final = SlowCall(
     "a long list is searched",
@@ -85,8 +86,6 @@ _CONTAINERS: Final = (
 )
 _EXTREMES: Final = frozenset({"max", "min"})
 _WRITES: Final = frozenset({"str", "repr"})
-_TAKES_KEYS: Final = frozenset({"get", "setdefault", "pop", "add", "discard", "hash"})
-"""Calls that look up what they are given."""
 
 
 class OnList(NamedTuple):
@@ -97,7 +96,9 @@ class OnList(NamedTuple):
     """Of the statement's calls those that do it, or use nothing else than what it gives."""
 
 
-def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
+def done_to_a_long_list(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> OnList | None:
     """Return what ``statement`` does to a list that was seen to be long."""
     for copied, calls in _copied(statement):
         if seen := _long(copied, known, _CONTAINERS, _LONG_TO_COPY):
@@ -105,7 +106,7 @@ def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnL
     for of, calls in _sorted_for_a_few(statement):
         if seen := _long(of, known, _CONTAINERS, _LONG_TO_SORT):
             return OnList(SORTED, seen, calls)
-    for of, calls in _texts_for_keys(statement):
+    for of, calls in _texts_for_keys(statement, known, module):
         if seen := _many_numbers(of, known):
             return OnList(TEXT, seen, calls)
     for node in statement.walk():
@@ -170,27 +171,36 @@ def _sorted_for_a_few(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
 
 
 def _is_short(part: ast.expr) -> bool:
-    """Tell whether it picks one element, or may pick a few from either end."""
+    """Tell whether it picks the first or the last, or may pick a few from either end."""
     match part:
-        case ast.Slice(lower=None, upper=ast.expr(), step=None):
+        case ast.Constant(value=0) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
             return True
-        case ast.Slice(lower=ast.UnaryOp(op=ast.USub()), upper=None, step=None):
+        case ast.Slice(lower=None, upper=ast.Name() | ast.Attribute() | ast.Constant(), step=None):
             return True
-    return not isinstance(part, ast.Slice)
+        case ast.Slice(
+            lower=ast.UnaryOp(op=ast.USub(), operand=ast.Name() | ast.Attribute() | ast.Constant()),
+            upper=None,
+            step=None,
+        ):
+            return True
+    return False
 
 
-def _texts_for_keys(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
-    """Yield what is made into text to look something up by it, or to be handed to somebody who does, with the calls that belong to that."""
+def _texts_for_keys(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> Iterator[tuple[ast.expr, int]]:
+    """Yield what is made into text only to look something up by it, with the calls that belong to that."""
     texts: list[tuple[ast.expr | None, int]] = []
     match statement.node:
-        case ast.Assign(targets=[ast.Name()], value=value) | ast.Return(value=value):
+        case ast.Assign(value=value) | ast.Return(value=value) if is_made_for_keys(
+            module, statement
+        ):
             texts.append((value, 1))
     for node in statement.walk():
-        match node:
-            case ast.Subscript(slice=value) | ast.Compare(left=value, ops=[ast.In() | ast.NotIn()]):
-                texts.append((value, 1))
-            case ast.Call(args=[value, *_]) if called_name(node) in _TAKES_KEYS:
-                texts.append((value, 2))
+        for key, owner in keys_in(node):
+            seen = value_of(owner, known) if owner is not None else None
+            if owner is None or (seen is not None and seen.type in _CONTAINERS):
+                texts.append((key, 1 + (owner is not None)))
     for text, calls in texts:
         match text:
             case ast.Call(func=ast.Name(id=name), args=[of]) if name in _WRITES:
@@ -205,7 +215,7 @@ def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:
             is_many = value is not None and (value.numbers or 0) >= _LONG_FOR_TEXT
             return f"{ast.unparse(of)}: {value.in_words()}" if value is not None and is_many else ""
     value = value_of(written, known)
-    if value is None or not value.items.startswith(("int", "float", "list", "tuple")):
+    if value is None or not value.items.startswith(("int", "float")):
         return ""
     return _long(written, known, ("list", "tuple"), _LONG_FOR_TEXT)
 

@@ -50,7 +50,7 @@ class _SlowCallInC(NamedTuple):
     def part(self) -> Range:
         """Part of the line's time that goes."""
         low, high = self.call.removable
-        return Range(low if self.is_alone else LEAST_BESIDE_OTHERS, high)
+        return Range(low if self.is_alone else min(low, LEAST_BESIDE_OTHERS), high)
 
 
 @dataclass
@@ -111,6 +111,8 @@ class SlowCalls:
                 or not self._fits(owner, top, call)
                 or self._is_something_else(owner, top, call)
                 or (call.of_diagonals and not self._are_diagonal(call.of_diagonals))
+                or (call.is_check and not self._only_checks(owner))
+                or (call.takes_nothing and self._is_given(owner, top))
             ):
                 continue
             line = self.lines.line(self._named(owner))
@@ -190,6 +192,25 @@ class SlowCalls:
             return any(prod(shape[-2:]) >= call.from_numbers for shape in shapes)
         sizes = [value.numbers for value in seen if value.numbers is not None]
         return max(sizes) <= call.up_to_numbers if sizes else bool(call.works)
+
+    def _only_checks(self, owner: int) -> bool:
+        """Tell whether the answer decides about nothing but an error."""
+        nodes = [it.node for it in self.lines.statements(self._tree.frame(owner))]
+        return bool(nodes) and all(
+            isinstance(it, ast.Assert)
+            or (isinstance(it, ast.If) and all(isinstance(part, ast.Raise) for part in it.body))
+            for it in nodes
+        )
+
+    def _is_given(self, owner: int, top: int) -> bool:
+        """Tell whether a call has arguments."""
+        name = self._entry_name(top)
+        return any(
+            bool(it.args or it.keywords)
+            for statement in self.lines.statements(self._tree.frame(owner))
+            for it in statement.walk()
+            if isinstance(it, ast.Call) and called_name(it) == name
+        )
 
     def _are_diagonal(self, of_class: str) -> bool:
         """Tell whether all matrices that objects of a class are made of are diagonal, in each file of the user's that makes some."""
@@ -272,7 +293,10 @@ class SlowCalls:
                 **self._attributes(frame.file, statement, known),
                 **self._values.within(frame.file, frame.function),
             }
-            long = done_to_a_long_list(statement, {**elsewhere, **known})
+            module = self.lines.module(frame.file)
+            long = (
+                done_to_a_long_list(statement, {**elsewhere, **known}, module) if module else None
+            )
             if long is not None:
                 yield _SlowCallInC(long.call, long.seen, is_alone=len(calls) == long.calls)
 

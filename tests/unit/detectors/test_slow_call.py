@@ -47,6 +47,14 @@ MARKET = Script(
             known = repr(self.order) in self.seen
             print(str(self.order))
             name = f"{self.order}"
+            middle = sorted(self.order)[len(self.order) // 2]
+            most = sorted(self.order)[:-1]
+            lowest = float(sorted(self.order)[0] + score(3))
+            text = str(self.order)
+            self.file.write(text)
+            mark = str(self.order)
+            self.table[mark] = 3
+            cached = self.remote.get(str(self.order))
             return row
 
     def train():
@@ -60,11 +68,13 @@ MARKET = Script(
             self.shelf = fill()
     """,
 )
+LOOP = "train.py:3 train"
 STEP = MARKET.at("first.step", "train")
 ROW = MARKET.at("row = self.table", "Market.step")
 LOOKED_UP = f"{SITE}/pandas/core/indexing.py:1191 _LocationIndexer.__getitem__"
 INNER = f"{SITE}/pandas/core/internals/managers.py:973 fast_xs"
 LIST = "type=list length={} first.type=tuple"
+NUMBERS = "type=list length={} first.type=int"
 CELLS = "type=numpy.ndarray shape={} dtype=i8"
 BOOK = "type=dict length={} first.type=float"
 IN_C = "type=builtin_function_or_method function=zlib.compress"
@@ -460,7 +470,8 @@ def test_python_code_that_it_calls_is_its_own():
         ("first = list", "self__book", BOOK.format(500), "a long container is copied"),
         ("best = sorted", "self__order", LIST.format(1000), "a long list is sorted for a few"),
         ("least = sorted", "self__book", BOOK.format(1000), "a long list is sorted for a few"),
-        ("known = repr", "self__order", LIST.format(16), "a list of numbers is made into text"),
+        ("known = repr", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
+        ("mark = str", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
         (
             "names = tuple",
             "self__book",
@@ -496,8 +507,13 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         ("every = sorted", "self__order", LIST.format(5000)),
         ("ranked = sorted", "self__order", LIST.format(5000)),
         ("value = self.q", "self__cells", CELLS.format(4)),
-        ("print(str", "self__order", LIST.format(16)),
-        ('name = f"', "self__order", LIST.format(16)),
+        ("print(str", "self__order", NUMBERS.format(16)),
+        ('name = f"', "self__order", NUMBERS.format(16)),
+        ("text = str", "self__order", NUMBERS.format(16)),
+        ("cached = ", "self__order", NUMBERS.format(16)),
+        ("known = repr", "self__order", LIST.format(16)),
+        ("middle = sorted", "self__order", LIST.format(5000)),
+        ("most = sorted", "self__order", LIST.format(5000)),
         ("old = self.memory", "self__memory", LIST.format(500)),
         ("old = self.memory", "self__memory", "type=collections.deque length=50000"),
         ("if row.key in", "row", LIST.format(500)),
@@ -515,6 +531,11 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         "few numbers for a text",
         "a text to be shown",
         "a text that nobody looks up",
+        "a text that is written",
+        "a text that is sent",
+        "lists that no tuple of numbers takes the place of",
+        "the middle",
+        "nearly all",
         "short to move",
         "a deque",
         "another",
@@ -522,6 +543,48 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
 )
 def test_silent_for_other_containers(line: str, operand: str, seen: str):
     assert on(line, **{operand: seen}) == []
+
+
+def test_beside_another_call_no_more_goes_than_of_the_call_alone():
+    (finding,) = on("lowest = float", self__order=LIST.format(1000))
+
+    assert [saving.removable for saving in finding.savings] == [SORTED.removable]
+
+
+KEYS = Script(
+    "keys.py",
+    """
+    class Agent:
+        def key(self, board):
+            return str(board)
+
+        def show(self, board):
+            return str(board)
+
+        def __str__(self):
+            return str(self.board)
+
+        def act(self, board):
+            key = self.key(board)
+            print(self.show(board))
+            return self.q[key]
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "times"), [("Agent.key", 1), ("Agent.show", 0), ("Agent.__str__", 0)]
+)
+def test_a_text_that_is_returned_is_a_key_where_all_callers_look_up_by_it(method: str, times: int):
+    number = {"Agent.key": 3, "Agent.show": 6, "Agent.__str__": 9}[method]
+    place = f"keys.py:{number} {method}"
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, LOOP, place)
+    run.source("train.py", "while True:\n    x = 1\n    agent.act(x)\n").spends(
+        5.0, "env.py:3 step"
+    )
+    numbers = NUMBERS.format(16)
+
+    assert len(detect(DETECTOR, run.sees(place, board=numbers, self__board=numbers), KEYS)) == times
 
 
 def test_a_list_that_is_made_of_an_array_for_a_text_has_its_numbers():
@@ -535,8 +598,7 @@ def test_a_list_that_is_made_of_an_array_for_a_text_has_its_numbers():
 @pytest.mark.parametrize(
     ("called", "words"),
     [
-        ("spaces/box.py:210 Box.sample", "actions are drawn from a space one by one"),
-        ("spaces/space.py:117 Space.__contains__", "a space is asked whether it contains a value"),
+        ("spaces/box.py:210 Box.sample", "values are drawn from a space one by one"),
         ("spaces/discrete.py:40 Discrete.__init__", "a space is made again and again"),
     ],
 )
@@ -545,6 +607,39 @@ def test_spaces(package: str, called: str, words: str):
     (finding,) = found(a_training(4.0, STEP, ROW, f"{SITE}/{package}/{called}"))
 
     assert finding.title == f"{words} (market.py:10)"
+
+
+ROOM = Script(
+    "room.py",
+    """
+    class Room:
+        def step(self, action):
+            assert self.action_space.contains(action)
+            if action not in self.action_space:
+                raise ValueError(action)
+            if self.observation_space.contains(self.after):
+                self.at = self.after
+            return self.action_space.sample(self.mask)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "called", "times"),
+    [
+        ("assert self", "box.py:240 Box.contains", 1),
+        ("not in", "space.py:117 Space.__contains__", 1),
+        ("if self.observation", "box.py:240 Box.contains", 0),
+        ("sample(self.mask)", "discrete.py:60 Discrete.sample", 0),
+    ],
+)
+def test_a_space_whose_answer_the_program_goes_by_is_asked(piece: str, called: str, times: int):
+    place = ROOM.at(piece, "Room.step")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.source("train.py", "while True:\n    x = 1\n    env.step(x)\n")
+    run.spends(5.0, LOOP, place, f"{SITE}/gymnasium/spaces/{called}").spends(5.0, "env.py:3 step")
+
+    assert len(detect(DETECTOR, run, ROOM)) == times
 
 
 def test_a_space_that_a_library_draws_from_is_none_of_yours():

@@ -10,6 +10,19 @@ from tests.profile_factory import Script, detect
 NUMBER = "type=float"
 STATES = "type=numpy.ndarray shape=64 dtype=f8"
 
+SEEN = {
+    **dict.fromkeys(("V", "self__V"), STATES),
+    **dict.fromkeys(("prob", "reward", "gamma"), NUMBER),
+    "model": "type=dict length=64 first.type=dict",
+    "P": "type=numpy.ndarray shape=64,4,64 dtype=f8",
+    "R": "type=numpy.ndarray shape=64,4 dtype=f8",
+    "Q": "type=numpy.ndarray shape=64,4 dtype=f8",
+    "rewards": STATES,
+    "memory": "type=list length=5000 first.type=tuple",
+    "trajectory": "type=list length=12 first.type=int",
+    "noise": "type=numpy.ndarray shape=64,20000 dtype=f8",
+}
+
 SWEEPS = {
     "FrozenLake's table": """
         def sweep(env, V, gamma):
@@ -49,6 +62,39 @@ SWEEPS = {
                     total = 0.0
                     for after in range(64):
                         total += P[s, a, after] * (R[s, a] + gamma * V[after])  # here
+        """,
+    "two statements": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                for a in range(4):
+                    q = 0.0
+                    for prob, after, reward, done in env.P[s][a]:
+                        target = reward + gamma * (0.0 if done else V[after])
+                        q += prob * target  # here
+        """,
+    "the best of a row": """
+        def sweep(env, Q, gamma):
+            for s in range(64):
+                for a in range(4):
+                    q = 0.0
+                    for prob, after, reward, done in env.P[s][a]:
+                        q += prob * (reward + gamma * np.max(Q[after]))  # here
+                    Q[s, a] = q
+        """,
+    "parts of a transition": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                outcomes = env.P[s][0]
+                for t in outcomes:
+                    V[s] += t[0] * (t[2] + gamma * V[t[1]])  # here
+        """,
+    "outcomes by a method": """
+        def value(self, s, a):
+            return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.mdp.outcomes(s, a))  # here
+
+        def sweep(self):
+            for s in range(64):
+                self.V[s] = max(self.value(s, a=a) for a in range(4))  # above
         """,
     "a comprehension": """
         def sweep(self, P, V, gamma):
@@ -99,6 +145,78 @@ OTHERS = {
                 for s, a, r, after in batch[i]:
                     Q[s][a] = Q[s][a] * 0.9 + 0.1 * V[after]  # here
         """,
+    "one state is looked ahead from by a method": """
+        def act(self, state, gamma):
+            for a in range(4):
+                for prob, after, reward in self.model.get((state, a), []):
+                    q += prob * (reward + gamma * self.V[after])  # here
+        """,
+    "its outcomes were taken before": """
+        def sweep(self, gamma):
+            while self.queue:
+                s = heappop(self.queue)
+                for a in range(4):
+                    outcomes = self.P[s][a]
+                    for prob, after, reward in outcomes:
+                        q += prob * (reward + gamma * self.V[after])  # here
+        """,
+    "samples move the values one by one": """
+        def update(memory, V, alpha, gamma):
+            for epoch in range(64):
+                for s, r, after, mask in memory:
+                    V[s] += alpha * (r + gamma * V[after] * mask - V[s])  # here
+        """,
+    "returns are discounted": """
+        def returns(rewards, gamma):
+            for t in range(64):
+                for k in range(t, 64):
+                    G[t] += gamma ** (k - t) * rewards[k]  # here
+        """,
+    "a loss is added up": """
+        def loss(log_probs, rewards):
+            for epoch in range(64):
+                for t in range(64):
+                    total += -log_probs[t] * rewards[t]  # here
+        """,
+    "features have weights": """
+        def value(w, phi, rewards):
+            for s in range(64):
+                for i in range(64):
+                    v += w[i] * rewards[i]  # here
+        """,
+    "noise is added up by fitness": """
+        def step(noise, rewards):
+            for generation in range(64):
+                for i in range(64):
+                    grad += rewards[i] * noise[i]  # here
+        """,
+    "few states are gone through in their order": """
+        def backup(env, V, trajectory, gamma):
+            for s in reversed(trajectory):
+                for prob, after, reward in env.P[s][0]:
+                    q += prob * (reward + gamma * V[after])  # here
+        """,
+    "a trajectory is gone through": """
+        def backup(env, V, trajectory, gamma):
+            for s in trajectory:
+                for prob, after, reward in env.P[s][0]:
+                    q += prob * (reward + gamma * V[after])  # here
+        """,
+    "it ends before the last": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                for prob, after, reward in env.P[s]:
+                    q += prob * (reward + gamma * V[after])  # here
+                    if q > 3:
+                        break
+        """,
+    "other work of a loop's turn": """
+        def sweep(env, V, gamma, phi):
+            for s in range(64):
+                hidden = W @ phi[s]  # here
+                for prob, after, reward in env.P[s]:
+                    q += prob * (reward + gamma * V[after])
+        """,
     "one value for a pair is called for a state alone": """
         def value(self, s, a):
             return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.P[s][a])  # here
@@ -115,8 +233,7 @@ def told(text: str, **seen: str) -> list[Finding]:
     stack = (script.at("# above", "sweep"), here) if "# above" in text else (here,)
     run = a_run(steady_s=10.0).process("main", steps=1_000).spends(4.0, *stack)
     run.spends(6.0, "env.py:3 step")
-    operands = {"V": STATES, "self__V": STATES, "prob": NUMBER, "reward": NUMBER, "gamma": NUMBER}
-    return detect(DETECTOR, run.sees(here, **{**operands, **seen}), script)
+    return detect(DETECTOR, run.sees(here, **{**SEEN, **seen}), script)
 
 
 @pytest.mark.parametrize("name", SWEEPS)
@@ -138,9 +255,10 @@ def test_silent_where(name: str):
         {"V": "type=numpy.ndarray shape=8 dtype=f8"},
         {"V": "type=numpy.ndarray shape=64,4 dtype=f8"},
         {"V": "type=list length=64 first.type=torch.Tensor"},
+        {"V": "type=torch.Tensor shape=64 dtype=torch.float32"},
         {"prob": "type=torch.Tensor shape= dtype=torch.float32"},
     ],
-    ids=["few states", "rows", "tensors", "weights that are tensors"],
+    ids=["few states", "rows", "tensors", "one tensor", "weights that are tensors"],
 )
 def test_silent_for(seen: dict[str, str]):
     assert told(SWEEPS["FrozenLake's table"], **seen) == []

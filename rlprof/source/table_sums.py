@@ -1,0 +1,359 @@
+"""Sums over the transitions of a table, as a source file writes them: ``q += prob * (reward + gamma * values[after])``.
+
+What a turn may do is a list of what is harmless; all else makes it no such sum (docs/decisions/0053-what-is-not-known-to-be-harmless-is-not.md).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rlprof.source.written_names import NUMPY
+from rlprof.syntax.assignments import single_targets
+from rlprof.syntax.module import Comprehension, SourceModule, Statement, called_name
+
+_OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
+_BEST: Final = frozenset({"max", "amax"})
+_BESIDE: Final = frozenset({"max", "min", "abs", "float", "int", "range", "len", "enumerate"})
+_ITS_OWN: Final = frozenset({"append", "items", "keys", "values"})
+_OF_ARRAYS: Final = frozenset({"max", "argmax", "zeros", "amax"})
+_DONE: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+class Lookup(NamedTuple):
+    """An item of a table: ``P[s][a][after]`` is one of ``P`` by three."""
+
+    table: ast.expr
+    indices: tuple[ast.expr, ...]
+
+
+@dataclass(slots=True)
+class TableSum:
+    """A loop, or a comprehension, that adds up a weight times a value for each transition."""
+
+    over: ast.expr
+    """What it goes through."""
+    names: frozenset[str]
+    """Those that a turn gets a value for."""
+    lines: range
+    values: list[Lookup] = field(default_factory=list)
+    """Values of states that are looked up by a name of the turn's own."""
+    of_rows: bool = False
+    """True if what is looked up is a row, of which the best is taken: ``max(Q[after])``."""
+    tables: list[Lookup] = field(default_factory=list)
+    """All other items that it takes."""
+    made: dict[str, ast.expr] = field(default_factory=dict)
+    """Variables that a turn gives a value before it reads them."""
+    added: list[ast.expr] = field(default_factory=list)
+
+    @property
+    def is_weighted(self) -> bool:
+        """True if a value of a state is added times a weight of the transition's own."""
+        return any(
+            self._is_weight(factor) and any(map(self._has_value, factors[:at] + factors[at + 1 :]))
+            for expression in self.added
+            for product in ast.walk(self._written_out(expression))
+            if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
+            for factors in [list(_factors(product))]
+            for at, factor in enumerate(factors)
+        )
+
+    def keys(self) -> set[str]:
+        """Names of the turn's own by which something is looked up."""
+        indices = (it for one in (*self.values, *self.tables) for it in one.indices)
+        return {name for it in indices for name in _read(it)} & self.names
+
+    def indices(self) -> Iterator[str]:
+        """Yield the names that say whose transitions are added up: ``s`` and ``a`` of ``P[s][a]``, of ``outcomes(s, a)``."""
+        for node in ast.walk(self.over):
+            if isinstance(node, ast.Subscript):
+                yield from _read(node.slice)
+            elif isinstance(node, ast.Call) and called_name(node) not in ("range", "len", "enumerate", "zip"):  # fmt: skip
+                for argument in node.args:
+                    yield from _read(argument)
+        for table in self.tables:
+            for index in table.indices:
+                yield from _read(index) - self.names - self.made.keys()
+
+    def _is_weight(self, factor: ast.expr) -> bool:
+        if isinstance(factor, ast.Name | ast.Attribute):
+            return _root(factor) in self.names
+        if isinstance(factor, ast.Subscript):
+            one = _lookup(factor)
+            own = [bool(_read(it) & self.names) for it in one.indices]
+            of_the_turn = _root(one.table) in self.names
+            return of_the_turn or (len(own) > 1 and any(own) and not all(own))
+        return False
+
+    def _has_value(self, factor: ast.expr) -> bool:
+        written = {ast.unparse(it.table) for it in self.values}
+        return any(
+            isinstance(it, ast.Subscript) and ast.unparse(it.value) in written
+            for it in ast.walk(factor)
+        )
+
+    def _written_out(self, expression: ast.expr, depth: int = 4) -> ast.expr:
+        """``expression`` with the turn's variables by what they are."""
+        made = self.made
+
+        class WrittenOut(ast.NodeTransformer):
+            def visit_Name(self, node: ast.Name) -> ast.expr:
+                return made.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+
+        for _ in range(depth):
+            expression = WrittenOut().visit(ast.parse(ast.unparse(expression), mode="eval").body)
+        return expression
+
+    def takes(self, part: ast.AST) -> bool:
+        """Take in a statement of a turn, or what a comprehension adds; False for what is no arithmetic on numbers and items."""
+        match part:
+            case ast.AugAssign(target=target, op=ast.Add(), value=value):
+                self.added.append(value)
+                return self._is_shared(target) and self._is_number(value)
+            case ast.Assign(targets=[target], value=ast.BinOp(left, ast.Add(), right)) if (
+                ast.unparse(left) == ast.unparse(target)
+            ):
+                self.added.append(right)
+                return self._is_shared(target) and self._is_number(right)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.made[name] = value
+                return self._is_number(value)
+            case ast.If(test=test, body=body, orelse=others):
+                return self._is_number(test) and all(map(self.takes, (*body, *others)))
+            case ast.Pass() | ast.Continue():
+                return True
+            case ast.expr():
+                self.added.append(part)
+                return self._is_number(part)
+        return False
+
+    def _is_shared(self, target: ast.expr) -> bool:
+        """Tell whether all turns add to the same: ``q``, ``q[a]``, not ``q[after]``."""
+        if isinstance(target, ast.Subscript):
+            return not any(_read(it) & self.names for it in _lookup(target).indices)
+        return isinstance(target, ast.Name)
+
+    def _is_number(self, expression: ast.expr) -> bool:
+        match expression:
+            case ast.Constant(value=int() | float()) | ast.Name():
+                return True
+            case ast.Attribute(value=of):
+                return isinstance(of, ast.Name | ast.Attribute) and self._is_number(of)
+            case ast.BinOp(left=left, op=op, right=right):
+                return isinstance(op, _DONE) and self._is_number(left) and self._is_number(right)
+            case ast.UnaryOp(operand=operand):
+                return self._is_number(operand)
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return all(map(self._is_number, (test, body, other)))
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                are_plain = not any(isinstance(it, ast.In | ast.NotIn) for it in ops)
+                return are_plain and all(map(self._is_number, (left, *others)))
+            case ast.BoolOp(values=values):
+                return all(map(self._is_number, values))
+            case ast.Call(func=ast.Name(id=name), args=[of], keywords=[]) if name in _OF_NUMBERS:
+                return self._is_number(of)
+            case ast.Call(func=func, args=[ast.Subscript() as row], keywords=[]) if ast.unparse(
+                func
+            ) in {*_BEST, *(f"{it}.{name}" for it in NUMPY for name in _BEST)}:
+                return self._is_best_of(row)
+            case ast.Call(func=ast.Attribute(ast.Subscript() as row, "max"), args=[], keywords=[]):
+                return self._is_best_of(row)
+            case ast.Subscript():
+                return self._is_item(_lookup(expression))
+        return False
+
+    def _is_best_of(self, row: ast.Subscript) -> bool:
+        one = _lookup(row)
+        self.of_rows = True
+        return self._is_item(one) and one in self.values
+
+    def _is_item(self, one: Lookup) -> bool:
+        if not isinstance(one.table, ast.Name | ast.Attribute):
+            return False
+        if any(not _is_index(it) for it in one.indices):
+            return False
+        if _root(one.table) in self.names:
+            return True  # A part of the transition: ``t[2]``.
+        is_value = len(one.indices) == 1 and _root(one.indices[0]) in self.names
+        (self.values if is_value else self.tables).append(one)
+        return True
+
+
+def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
+    """Yield the sums that ``line`` is a part of, or that a loop around it does beside little else."""
+    for statement in module.statements_at(line):
+        for call in statement.walk():
+            match call:
+                case ast.Call(func=func, args=[ast.GeneratorExp() | ast.ListComp() as given]) if (
+                    called_name(call) in ("sum", "fsum")
+                    and isinstance(func, ast.Name | ast.Attribute)
+                ) and len(given.generators) == 1:
+                    of = given.generators[0]
+                    one = TableSum(of.iter, frozenset(_names(of.target)), statement.lines)
+                    if (
+                        one.takes(given.elt)
+                        and all(map(one._is_number, of.ifs))
+                        and one.is_weighted
+                    ):
+                        yield one
+    around = list(module.loops_around(line))
+    around += [it.node for it in module.statements_at(line) if isinstance(it.node, ast.For)]
+    for loop in reversed(around):
+        for inner in ast.walk(loop):
+            if isinstance(inner, ast.For) and not _has_loops(inner):
+                found = _sum_of(inner)
+                if found is not None and (loop is inner or _does_little_else(loop, inner)):
+                    yield found
+
+
+def _sum_of(loop: ast.For) -> TableSum | None:
+    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    one = TableSum(loop.iter, frozenset(_names(loop.target)), lines)
+    return one if all(map(one.takes, loop.body)) and not loop.orelse and one.is_weighted else None
+
+
+def _has_loops(loop: ast.For) -> bool:
+    inside = (it for part in loop.body for it in ast.walk(part))
+    return any(isinstance(it, ast.For | ast.While | Comprehension) for it in inside)
+
+
+def _does_little_else(loop: ast.For | ast.AsyncFor, inner: ast.For) -> bool:
+    """Tell whether all that a loop around a sum does besides is to take the best, and to keep it."""
+    own = {id(it) for it in ast.walk(inner)}
+    for node in ast.walk(loop):
+        if id(node) in own:
+            continue
+        match node:
+            case ast.For():
+                if not any(it is inner for it in ast.walk(node)):
+                    return False
+            case ast.While() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return False
+            case ast.JoinedStr() | ast.MatMult() | ast.In() | ast.NotIn() | ast.Break() | ast.Try():
+                return False
+            case ast.Call(func=ast.Name(id=name)):
+                if name not in _BESIDE:
+                    return False
+            case ast.Call(func=ast.Attribute(value=of, attr=name)):
+                is_array = isinstance(of, ast.Name) and name in _OF_ARRAYS
+                if name not in _ITS_OWN and not is_array:
+                    return False
+    return True
+
+
+def loops_around(module: SourceModule, one: TableSum) -> dict[str, ast.expr]:
+    """What the loops and comprehensions around a sum give a value in each turn, with what they go through."""
+    bound: dict[str, ast.expr] = {}
+    for loop in module.loops_around(one.lines.start):
+        bound |= dict.fromkeys(_names(loop.target), loop.iter)
+    for statement in module.statements_at(one.lines.start):
+        for node in statement.walk():
+            if isinstance(node, Comprehension) and any(it is one.over for it in ast.walk(node)):
+                for of in node.generators:
+                    if of.iter is not one.over:
+                        bound |= dict.fromkeys(_names(of.target), of.iter)
+    return bound
+
+
+def loops_around_call(
+    statement: Statement, module: SourceModule, call: ast.Call
+) -> dict[str, ast.expr]:
+    """The same of a call."""
+    bound: dict[str, ast.expr] = {}
+    for loop in module.loops_around(statement.first_line):
+        bound |= dict.fromkeys(_names(loop.target), loop.iter)
+    for node in statement.walk():
+        if isinstance(node, Comprehension) and any(it is call for it in ast.walk(node)):
+            for of in node.generators:
+                bound |= dict.fromkeys(_names(of.target), of.iter)
+    return bound
+
+
+def indices_of(module: SourceModule, one: TableSum, bound: Mapping[str, ast.expr]) -> set[str]:
+    """Names that say whose transitions are added up, through the variables and loops that hand them on."""
+    found = set(one.indices()) - one.names
+    pending, done = [*_plain(one.over)], set[str]()
+    while pending:
+        name = pending.pop()
+        if name in done:
+            continue
+        done.add(name)
+        source = bound.get(name)
+        if source is not None:
+            found.add(name)
+        else:
+            source = _only_value(module, one, name)
+        if source is not None:
+            handed = TableSum(source, frozenset(), one.lines)
+            found |= set(handed.indices())
+            pending += _plain(source)
+    return found
+
+
+def _only_value(module: SourceModule, one: TableSum, name: str) -> ast.expr | None:
+    function = module.function_at(one.lines.start)
+    values = [
+        statement.node.value
+        for statement in module.statements
+        if statement.function is function
+        and isinstance(statement.node, ast.Assign)
+        and any(isinstance(it, ast.Name) and it.id == name for it in statement.node.targets)
+    ]
+    return values[0] if len(values) == 1 else None
+
+
+def _plain(over: ast.expr) -> list[str]:
+    """The variable that is gone through: ``outcomes``, and that of ``outcomes.items()``."""
+    match over:
+        case (
+            ast.Name(id=name) | ast.Call(func=ast.Attribute(ast.Name(id=name), "items" | "values"))
+        ):
+            return [name]
+    return []
+
+
+def _lookup(item: ast.Subscript) -> Lookup:
+    indices: list[ast.expr] = []
+    table: ast.expr = item
+    while isinstance(table, ast.Subscript):
+        part = table.slice
+        indices = [*(part.elts if isinstance(part, ast.Tuple) else [part]), *indices]
+        table = table.value
+    return Lookup(table, tuple(indices))
+
+
+def _is_index(index: ast.expr) -> bool:
+    """Tell a name, a part of one, and a constant: ``after``, ``t.after``, ``t[1]``."""
+    match index:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=of) | ast.Subscript(value=of, slice=ast.Constant()):
+            return _is_index(of)
+        case ast.Tuple(elts=parts):
+            return all(map(_is_index, parts))
+    return False
+
+
+def _factors(product: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+        yield from _factors(product.left)
+        yield from _factors(product.right)
+    else:
+        yield product
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    return (it.id for it in single_targets(target) if isinstance(it, ast.Name))
+
+
+def _root(expression: ast.expr) -> str:
+    """``t`` of ``t.after[1]``; empty for what is no part of a name."""
+    while isinstance(expression, ast.Attribute | ast.Subscript):
+        expression = expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def _read(node: ast.AST) -> set[str]:
+    return {it.id for it in ast.walk(node) if isinstance(it, ast.Name)}
