@@ -28,7 +28,9 @@ _GIVEN: Final = re.compile(
     \(?\s*[bBrRuU]{0,2}(?P<quote>\"{3}|'{3}|["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)""",
     re.VERBOSE,
 )
-_PASSWORD: Final = re.compile(r"""://[^\s/"'@:{}]*:(?P<value>[^\s/"'@{}]+)@""")
+_PASSWORD: Final = re.compile(r"""://[^\s/"'@:{}]*:(?P<value>[^\s/"'{}]+)@""")
+"""Up to the last ``@`` before the path: a password may have one in it."""
+_TOKEN_ALONE: Final = re.compile(r"""https?://(?P<value>[^\s/"'@:{}]+)@""")
 _STRING: Final = re.compile(
     r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)"""
 )
@@ -100,7 +102,12 @@ def _spans_in_source(text: str, insides: list[Inside], given: Iterable[ast.expr]
 
 def _hidden_in_insides(text: str, insides: Iterable[Inside], spans: Iterable[Span]) -> str:
     is_secret = bytearray(len(text))
-    for start, end in (*spans, *_spans_of(_PASSWORD, text), *_spans_of(PRIVATE_KEY, text)):
+    for start, end in (
+        *spans,
+        *_spans_of(_PASSWORD, text),
+        *_spans_of(_TOKEN_ALONE, text),
+        *_spans_of(PRIVATE_KEY, text),
+    ):
         is_secret[start:end] = b"\1" * (end - start)
     pieces: list[str] = []
     at = 0

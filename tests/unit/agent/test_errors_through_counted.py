@@ -16,6 +16,7 @@ import pytest
 from rlprof.agent.inject.rlprof_agent import aside, counters, stand_ins
 from rlprof.agent.inject.rlprof_agent.counted import (
     WATCHED,
+    calls,
     custom,
     gymnasium_envs,
     pufferlib_envs,
@@ -291,3 +292,15 @@ def test_a_stand_in_for_a_method_fails_like_it():
     Logger.handle = stand_ins.MethodStandIn(Logger.handle, lambda _: None)
 
     assert len(traceback_of(lambda: Logger().handle(1)).splitlines()) == len(bare)
+
+
+def test_a_call_with_wrong_arguments_names_the_function_in_python_3_9_too():
+    def go(self, way):
+        return self, way
+
+    counted = calls.counting_in_brief(go, counters.counter("steps:of this test"), [0])
+
+    # Python 3.9 reads the name in the error from the code.
+    assert counted.__code__.co_name == "go"
+    with pytest.raises(TypeError, match=r"go\(\) missing 1 required positional argument: 'way'"):
+        counted(3)

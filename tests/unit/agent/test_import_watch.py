@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import pickle
 import sys
 import traceback
-from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.machinery import FileFinder, PathFinder, SourceFileLoader
+from types import ModuleType
 
 import pytest
 
@@ -47,6 +50,69 @@ def test_spec_and_loader_are_those_of_an_unwatched_import(watch, tmp_path):
     assert module.__spec__.loader is module.__loader__
     assert module.__spec__.origin == plain.origin
     assert vars(module.__loader__) == vars(plain.loader)
+
+
+def test_who_only_asks_for_a_spec_finds_nothing_of_it(watch, tmp_path):
+    (tmp_path / "maze.py").write_text("ready = True\n")
+    seen = watch("maze")
+
+    first, second = (importlib.util.find_spec("maze") for _ in range(2))
+
+    assert first == second
+    assert pickle.loads(pickle.dumps(first.loader)) == first.loader
+    assert importlib.import_module("maze").__spec__ == first
+    assert len(seen) == 1
+
+
+class Refusing(SourceFileLoader):
+    def __setattr__(self, name, value):
+        if "path" in vars(self):
+            raise TypeError("loaders are immutable")
+        super().__setattr__(name, value)
+
+
+class Around:
+    """Hands on all that is asked of it or set on it, but what is deleted."""
+
+    def __init__(self, name, path):
+        vars(self)["inner"] = SourceFileLoader(name, path)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def __setattr__(self, name, value):
+        setattr(self.inner, name, value)
+
+
+@pytest.mark.parametrize("loader", [Refusing, Around])
+def test_a_loader_with_a_mind_of_its_own_is_let_be(watch, tmp_path, monkeypatch, loader):
+    (tmp_path / "maze.py").write_text("ready = True\n")
+    hook = FileFinder.path_hook((loader, [".py"]))
+    monkeypatch.setattr(sys, "path_hooks", [hook, *sys.path_hooks])
+    monkeypatch.setattr(sys, "path_importer_cache", {})
+    seen = watch("maze")
+
+    assert importlib.import_module("maze").ready
+    assert seen == []
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python 3.12 asks no such finders")
+@pytest.mark.filterwarnings("ignore")
+def test_a_finder_of_the_old_kind_is_asked_in_its_turn(watch, tmp_path):
+    class Old:
+        def find_module(self, name, _path=None):
+            return self if name == "maze" else None
+
+        def load_module(self, name):
+            module = sys.modules[name] = ModuleType(name)
+            module.is_olds = True
+            return module
+
+    (tmp_path / "maze.py").write_text("ready = True\n")
+    sys.meta_path.insert(0, Old())
+    watch("maze")
+
+    assert importlib.import_module("maze").is_olds
 
 
 def test_a_module_inside_a_package_and_a_reload(watch, tmp_path):

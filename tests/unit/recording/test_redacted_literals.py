@@ -34,6 +34,7 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
         "run(f'{python} train.py --api-key=hunter2')",
         "os.system('WANDB_API_KEY=hunter2 make')",
         "connect('postgres://me:hunter2@db:5432/runs')",
+        "clone('https://hunter2@github.com/me/maze')",
         "token = token or 'hunter2'",
         "token = 'hunter2' if debug else None",
         "token = f'hunter2'",
@@ -99,6 +100,12 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
 )
 def test_strings_of_telling_names(line):
     assert hide_literals(line) == line.replace(SECRET, X)
+
+
+def test_a_password_may_have_the_sign_in_it_that_ends_it():
+    hidden = hide_literals("connect('postgres://me:p@ss@word@db:5432/runs')")
+
+    assert hidden == "connect('postgres://me:xxxxxxxxx@db:5432/runs')"
 
 
 def test_keywords_of_calls_whose_result_is_telling():

@@ -99,9 +99,11 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
     return wrapper
 
 
-def of_counting(code: CodeType) -> CodeType:
-    """``code``, so that warnings with a ``stacklevel`` go past it and stacks are told without it."""
-    return code.replace(co_filename=COUNTED_FILE)
+def of_counting(code: CodeType, name: str = "") -> CodeType:
+    """``code``, so that warnings with a ``stacklevel`` go past it and stacks are told without it; Python 3.9 tells ``name`` of a call with
+    wrong arguments.
+    """
+    return code.replace(co_filename=COUNTED_FILE, co_name=name or code.co_name)
 
 
 def is_of_a_module(function: Any) -> bool:
@@ -247,8 +249,9 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
 
     ``names`` are its globals, unless they are to stay its own.
     """
+    name = getattr(original, "__name__", "")
     wrapper = FunctionType(
-        of_counting(wrapper.__code__),
+        of_counting(wrapper.__code__, name if type(name) is str else ""),
         wrapper.__globals__ if names is None else names,
         wrapper.__name__,
         wrapper.__defaults__,
