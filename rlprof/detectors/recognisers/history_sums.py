@@ -12,7 +12,7 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import targets_of
+from rlprof.syntax.assignments import assigned, targets_of
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
 from rlprof.syntax.operands import operand_of
@@ -116,7 +116,10 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
             value = value_of(container, known)
             if value is None:
                 continue
-            is_ring = names <= _RUNNING and _is_ring(module, container, value)
+            is_ring = names <= _RUNNING and (
+                _is_ring(module, container, value)
+                or _is_filled_so_far(module, container, value, statement)
+            )
             if is_ring or _is_history(module, container, value, statement):
                 others = [it for it in calls if not _is_part(it, of)]
                 return Statistic(
@@ -246,6 +249,28 @@ def _is_ring(module: SourceModule, container: ast.expr, value: Value) -> bool:
             isinstance(it, ast.AugAssign) and ast.unparse(it.target) == ast.unparse(container)
             for it in ast.walk(module.tree)
         )
+    )
+
+
+def _is_filled_so_far(
+    module: SourceModule, container: ast.expr, value: Value, statement: Statement
+) -> bool:
+    """Tell whether it is the part of an attribute that is filled, ``past = self.seen[: self.count]``, and was longer at nearly every look."""
+    if value.type != "numpy.ndarray" or (value.shape or (0,))[0] < FEWEST_ROWS or not value.grows():
+        return False
+    if not isinstance(container, ast.Name):
+        return False
+    made = [
+        it.value
+        for other in _statements_of(module, statement)
+        for it in assigned(other.node)
+        if isinstance(it.target, ast.Name) and it.target.id == container.id
+    ]
+    return (
+        len(made) == 1
+        and isinstance(made[0], ast.Subscript)
+        and isinstance(made[0].value, ast.Attribute)
+        and _is_filled_part(made[0].slice)
     )
 
 

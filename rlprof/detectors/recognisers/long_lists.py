@@ -57,6 +57,10 @@ DRAWN: Final = SlowCall(
     Range(0.45, 0.95),
 )
 
+_MOST_STEPS_TO_ODDS: Final = 4
+_BESIDE_THE_DRAW: Final = -1
+"""Calls of no line: one way to draw needs the odds all the same, so that less of their time may go than of the draw's."""
+_OF_ODDS: Final = (ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.keyword, ast.expr_context, ast.Subscript, ast.Slice)  # fmt: skip
 _LONG_TO_DRAW: Final = 1_000
 """Probabilities, each of which takes some ns to add up and to check."""
 _LONG_TO_COPY: Final = 200
@@ -109,6 +113,8 @@ def done_to_a_long_list(
     for of, calls in _texts_for_keys(statement, known, module):
         if seen := _many_numbers(of, known):
             return OnList(TEXT, seen, calls)
+    if seen := _made_to_draw_from(statement, known, module):
+        return OnList(DRAWN, seen, calls=_BESIDE_THE_DRAW)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
@@ -226,6 +232,43 @@ def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:
         value = value_of(keyword.value, known) if keyword.arg == "p" else None
         if value is not None and (value.numbers or 0) >= _LONG_TO_DRAW:
             return f"{ast.unparse(keyword.value)}: {value.in_words()}"
+    return ""
+
+
+def _made_to_draw_from(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> str:
+    """The array in words, where all that the statement does is to make of it the odds of a draw in the same function: what a sum tree has
+    no need of.
+    """
+    match statement.node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=made):
+            pass
+        case _:
+            return ""
+    if not all(isinstance(it, _OF_ODDS) for it in ast.walk(made)):
+        return ""
+    own = [it for it in module.statements if it.function is statement.function]
+    odds = {
+        it.value.id
+        for other in own
+        for call in other.walk()
+        if isinstance(call, ast.Call) and called_name(call) == "choice"
+        for it in call.keywords
+        if it.arg == "p" and isinstance(it.value, ast.Name)
+    }
+    for _ in range(_MOST_STEPS_TO_ODDS):
+        for other in own:
+            match other.node:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value) if target in odds:
+                    odds |= {it.id for it in ast.walk(value) if isinstance(it, ast.Name)}
+    if name not in odds:
+        return ""
+    operands = (it for it in ast.walk(made) if isinstance(it, ast.Name | ast.Attribute))
+    for operand in operands:
+        seen = value_of(operand, known)
+        if seen is not None and (seen.numbers or 0) >= _LONG_TO_DRAW:
+            return f"{ast.unparse(operand)}: {seen.in_words()}"
     return ""
 
 

@@ -245,6 +245,10 @@ REPLAY = Script(
 
         def recent(self):
             return self.obs[-100:].mean(0)
+
+        def so_far(self):
+            past = self.seen[: self.count]
+            return past.std(0)
     """,
 )
 IN_STEPS = {
@@ -276,6 +280,17 @@ def test_an_array_that_is_written_round_is_gone_through_at_each_step():
 @pytest.mark.parametrize("function", ["largest", "of_rollout", "of_some", "recent"])
 def test_other_statistics_of_arrays_have_no_running_sum(function: str):
     assert of_an_array(function) == []
+
+
+@pytest.mark.parametrize(("rows", "times"), [((3000, 5000, 9000), 1), ((9000, 3000, 5000), 0)])
+def test_the_filled_part_of_an_array_that_grows_all_along(rows: tuple[int, ...], times: int):
+    line = REPLAY.at("return past.std", "Replay.so_far")
+    run = a_run(steady_s=10.0).process("main", steps=20_000)
+    run.source("train.py", "while True:\n    x = 1\n    agent.step()\n")
+    run.spends(4.0, LOOP, line, IN_NUMPY).spends(6.0, LOOP, "env.py:3 step")
+    run.sees(line, past=[f"type=numpy.ndarray shape={it},8 dtype=f4" for it in rows])
+
+    assert len(detect(DETECTOR, run, REPLAY)) == times
 
 
 def test_an_array_that_is_gone_through_now_and_then_has_no_running_sum_either():

@@ -175,6 +175,36 @@ def test_draws_from_many_probabilities(number: int, times: int):
     assert all(it.title.startswith("choice(p=...) goes through all") for it in found)
 
 
+REPLAY = Script(
+    "memory.py",
+    """
+    class Replay:
+        def sample(self, batch):
+            scaled = self.priorities ** self.alpha
+            odds = scaled / scaled.sum()
+            kept = self.priorities * 2
+            index = self.rng.choice(self.size, batch, p=odds)
+            return index
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "numbers", "times"),
+    [("scaled =", 5_000, 1), ("odds =", 5_000, 1), ("kept =", 5_000, 0), ("odds =", 50, 0)],
+)
+def test_odds_that_are_made_for_a_draw_go_with_it(piece: str, numbers: int, times: int):
+    place = REPLAY.at(piece, "Replay.sample")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, LOOP, place)
+    run.source("train.py", "while True:\n    x = 1\n    replay.sample(x)\n")
+    array = f"type=numpy.ndarray shape={numbers} dtype=f8"
+    run.spends(5.0, "env.py:3 step").sees(place, self__priorities=array, scaled=array)
+
+    told = detect(DETECTOR, run, REPLAY)
+
+    assert [it.savings[0].removable for it in told] == [Range(0.3, 0.95)] * times
+
+
 def test_what_a_library_generates_is_no_line_of_the_users():
     generated = "<string>:2 __getitem__"
     (finding,) = found(
