@@ -16,7 +16,7 @@ from rlprof.detectors.recognisers.crews import (
     split_work,
 )
 from rlprof.detectors.recognisers.streams import find_stream
-from rlprof.detectors.recognisers.transport import find_transport, most_transport_us
+from rlprof.detectors.recognisers.transport import LARGE_BYTES, find_transport, most_transport_us
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
@@ -131,6 +131,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         yield from _of_a_stream(profile)
     if not crews or not steps or 0 < sent / steps < MIN_MESSAGES:
         return
+    if _mean_bytes(crews, profile) >= LARGE_BYTES:
+        return  # It is what is in them that takes the time: pickle-heavy.
     change = _best_change(crews, steps, profile)
     left = Range(*(us / profile.steady_us for us in change.left_us))
     if left.high >= 1 or 1 - (left.low + left.high) / 2 < MIN_SAVED:
@@ -212,6 +214,13 @@ def _sent(crews: Sequence[_Parts], profile: Profile) -> float:
     """Messages of the crews; 0 where they were not counted."""
     processes = [process for parts in crews for process in parts.crew.processes]
     return _counted(processes, profile)[IPC_MESSAGES]
+
+
+def _mean_bytes(crews: Sequence[_Parts], profile: Profile) -> float:
+    """Of the messages that workers send; 0 where they were not counted."""
+    servants = [it.process for parts in crews for it in parts.crew.servants]
+    counted = _counted(servants, profile)
+    return counted[IPC_BYTES] / counted[IPC_MESSAGES] if counted[IPC_MESSAGES] else 0.0
 
 
 def _best_change(crews: Sequence[_Parts], steps: float, profile: Profile) -> _OtherLayout:

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
-from rlprof.detectors.recognisers.transport import below, find_transport
+from rlprof.detectors.recognisers.transport import LARGE_BYTES, below, find_transport
 from rlprof.libraries.base import Transport
 from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.calibration import calibrated
@@ -25,15 +25,6 @@ from rlprof.units import count, percent, size
 MIN_SHARE: Final = 0.02
 """Least share of the busy time of all threads, spent on pickling and copying: twice what a report lists, since
 only a part of it goes."""
-
-LARGE_BYTES: Final = calibrated(
-    64 * 1024,
-    unit="bytes",
-    source="arrays through a pipe, both ends: 51 µs for a few numbers, 75 for 16 KiB, 98 for 64 "
-    "KiB, 280 for 256 KiB, 4 100 for 1 MiB",
-    date="2026-11-21",
-)
-"""Mean message from which on its size costs as much as the message itself."""
 
 MESSAGE_US: Final = calibrated(
     50.0,
@@ -293,7 +284,7 @@ def _fix(*, about_tensors: bool) -> str:
             "them in place, and send only indices; or send numpy arrays."
         )
     return (
-        "Let workers write into arrays in shared memory (multiprocessing.RawArray or shared_memory with "
+        "Send only what is read at the other end: an info that nobody looks at is pickled, too. Let workers write into arrays in shared memory (multiprocessing.RawArray or shared_memory with "
         "np.frombuffer), and send only the number of the slot."
     )
 

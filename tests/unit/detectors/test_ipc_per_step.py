@@ -11,6 +11,7 @@ from rlprof.detectors.ipc_per_step import (
     crowding,
 )
 from rlprof.detectors.recognisers.streams import IN_BATCHES
+from rlprof.detectors.recognisers.transport import LARGE_BYTES
 from rlprof.model.activity import HostLoad
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -93,6 +94,15 @@ def test_finds_pipes_that_outweigh_a_cheap_environment():
     assert TRAIN.line("conn.send(action)") in lines_of(finding)
     assert "12 % of their CPU time in their own work" in finding.evidence[0]
     assert "SyncVectorEnv" in finding.fix
+
+
+@pytest.mark.parametrize(("size", "times"), [(LARGE_BYTES * 0.9, 1), (LARGE_BYTES * 1.1, 0)])
+def test_what_large_messages_hold_is_another_finding(size: float, times: int):
+    # The counts are those of the last worker.
+    run = a_vector_env(env_s=0.2, pipe_s=1.5)
+    run.counts("ipc_messages", 200_000).counts("ipc_bytes", size * 200_000)
+
+    assert len(found(run)) == times
 
 
 def test_silent_just_under_its_threshold():

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.pickle_heavy import DETECTOR, LARGE_BYTES, MIN_SHARE
+from rlprof.detectors.pickle_heavy import DETECTOR, MIN_SHARE
+from rlprof.detectors.recognisers.transport import LARGE_BYTES
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked
