@@ -40,6 +40,10 @@ _JOINS: Final = frozenset(
     {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
 )  # fmt: skip
 """Functions of array libraries that make a new array of several."""
+_COPIES: Final = frozenset(
+    {"copy", "clone", "contiguous", "detach", "astype", "to", "float", "reset_index", "drop_duplicates", "tail"}
+)  # fmt: skip
+"""Methods whose result is as long, or a part."""
 _LIBRARIES: Final = ("numpy.", "torch.", "jax.", "pandas.", "cupy.")
 
 
@@ -156,7 +160,8 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
                 and value.type != "pandas.core.frame.DataFrame"
             ):
                 continue
-            if text in targets or (value is not None and value.grows()):
+            is_kept = text in targets and _is_result(call, node)
+            if is_kept or (value is not None and value.grows()):
                 others = {called_name(it) for it in calls} - {called_name(call)}
                 makers = frozenset(
                     called_name(it)
@@ -166,6 +171,20 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
                 )
                 return _GrowingStatement(text, called_name(call), value, not others, makers)
     return None
+
+
+def _is_result(call: ast.Call, statement: ast.stmt) -> bool:
+    """Tell whether the statement assigns what the call gives, or a part or a copy of it, and not what something else makes of it."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    while value is not call:
+        match value:
+            case ast.Subscript(value=inner):
+                value = inner
+            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _COPIES:
+                value = inner
+            case _:
+                return False
+    return True
 
 
 def _joins(call: ast.Call, known: Mapping[str, Value]) -> bool:

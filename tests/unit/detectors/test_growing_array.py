@@ -26,6 +26,12 @@ STORE = Script(
             joined = np.concatenate((self.rows, np.tanh(row)))
             self.rows = joined
 
+        def last(self, row):
+            self.rows = np.append(self.rows, row[None], axis=0)[-1000:].copy()
+
+        def moved(self, action):
+            self.rows = self.rows + self.model(np.concatenate([self.rows, action], -1))
+
         def listed(self, row):
             self.items.append(row)
 
@@ -34,6 +40,8 @@ STORE = Script(
             store.put(env.step())
             store.both(env.step())
             store.listed(env.step())
+            store.last(env.step())
+            store.moved(env.step())
     """,
 )
 LOOP = STORE.at("store.put(", "collect")
@@ -107,6 +115,14 @@ def test_finds_an_array_that_was_longer_at_each_look_under_another_name():
     assert found(run) == []
     (finding,) = found(run.sees(BOTH, np__concatenate=NUMPY + "concatenate", self__rows=longer))
     assert finding.savings[0].removable == BESIDE_OTHERS
+
+
+def test_a_window_is_copied_as_well_and_what_a_network_makes_of_both_is_no_longer_array():
+    last = STORE.at("[-1000:]", "Store.last")
+    moved = STORE.at("self.model(", "Store.moved")
+
+    assert len(found(a_training(3.0, LOOP, last, NP_APPEND))) == 1
+    assert found(a_training(3.0, LOOP, moved).sees(moved, self__rows=GROWING[:1])) == []
 
 
 def test_claims_the_line_and_the_function_that_joins():
