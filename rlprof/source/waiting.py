@@ -228,6 +228,13 @@ def _counted_in(test: ast.expr) -> Iterator[str]:
                 yield from _counted_in(part)
         case ast.UnaryOp(op=ast.Not()):
             yield from _counted_in(test.operand)
+        case ast.Call(func=ast.Name(id="any" | "all"), args=[ast.Name(id=name)]):
+            yield name
+        case ast.Call(
+            func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp() | ast.ListComp() as of]
+        ):
+            for each in of.generators:
+                yield from _counted_in(each.iter)
 
 
 def _changed_by(statement: ast.stmt) -> Iterator[str]:
