@@ -202,6 +202,20 @@ OTHERS = {
                 for prob, after, reward in env.P[s][0]:
                     q += prob * (reward + gamma * V[after])  # here
         """,
+    "a turn goes on from the one before": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                for prob, after, reward in env.P[s]:
+                    weight = weight * prob
+                    q += prob * (weight + gamma * V[after])  # here
+        """,
+    "a turn looks at the sum": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                for prob, after, reward in env.P[s]:
+                    if q[s] < 3:
+                        q[s] += prob * (reward + gamma * V[after])  # here
+        """,
     "it ends before the last": """
         def sweep(env, V, gamma):
             for s in range(64):
