@@ -86,7 +86,7 @@ SWEEPS = {
             for s in range(64):
                 outcomes = env.P[s][0]
                 for t in outcomes:
-                    V[s] += t[0] * (t[2] + gamma * V[t[1]])  # here
+                    q[s] += t[0] * (t[2] + gamma * V[t[1]])  # here
         """,
     "outcomes by a method": """
         def value(self, s, a):
