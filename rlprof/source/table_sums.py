@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rlprof.source.carried import carried
 from rlprof.source.written_names import NUMPY
 from rlprof.syntax.assignments import single_targets
-from rlprof.syntax.module import Comprehension, SourceModule, Statement, called_name
+from rlprof.syntax.module import Comprehension, SourceModule, called_name
 
 _OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
 _BEST: Final = frozenset({"max", "amax"})
@@ -111,22 +112,22 @@ class TableSum:
         match part:
             case ast.AugAssign(target=target, op=ast.Add(), value=value):
                 self.added.append(value)
-                return self._is_shared(target) and self._is_number(value)
+                return self._is_shared(target) and self.is_number(value)
             case ast.Assign(targets=[target], value=ast.BinOp(left, ast.Add(), right)) if (
                 ast.unparse(left) == ast.unparse(target)
             ):
                 self.added.append(right)
-                return self._is_shared(target) and self._is_number(right)
+                return self._is_shared(target) and self.is_number(right)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.made[name] = value
-                return self._is_number(value)
+                return self.is_number(value)
             case ast.If(test=test, body=body, orelse=others):
-                return self._is_number(test) and all(map(self.takes, (*body, *others)))
+                return self.is_number(test) and all(map(self.takes, (*body, *others)))
             case ast.Pass() | ast.Continue():
                 return True
             case ast.expr():
                 self.added.append(part)
-                return self._is_number(part)
+                return self.is_number(part)
         return False
 
     def _is_shared(self, target: ast.expr) -> bool:
@@ -135,25 +136,26 @@ class TableSum:
             return not any(_read(it) & self.names for it in _lookup(target).indices)
         return isinstance(target, ast.Name)
 
-    def _is_number(self, expression: ast.expr) -> bool:
+    def is_number(self, expression: ast.expr) -> bool:
+        """Tell whether it is arithmetic on numbers and items; take in the items."""
         match expression:
             case ast.Constant(value=int() | float()) | ast.Name():
                 return True
             case ast.Attribute(value=of):
-                return isinstance(of, ast.Name | ast.Attribute) and self._is_number(of)
+                return isinstance(of, ast.Name | ast.Attribute) and self.is_number(of)
             case ast.BinOp(left=left, op=op, right=right):
-                return isinstance(op, _DONE) and self._is_number(left) and self._is_number(right)
+                return isinstance(op, _DONE) and self.is_number(left) and self.is_number(right)
             case ast.UnaryOp(operand=operand):
-                return self._is_number(operand)
+                return self.is_number(operand)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return all(map(self._is_number, (test, body, other)))
+                return all(map(self.is_number, (test, body, other)))
             case ast.Compare(left=left, ops=ops, comparators=others):
                 are_plain = not any(isinstance(it, ast.In | ast.NotIn) for it in ops)
-                return are_plain and all(map(self._is_number, (left, *others)))
+                return are_plain and all(map(self.is_number, (left, *others)))
             case ast.BoolOp(values=values):
-                return all(map(self._is_number, values))
+                return all(map(self.is_number, values))
             case ast.Call(func=ast.Name(id=name), args=[of], keywords=[]) if name in _OF_NUMBERS:
-                return self._is_number(of)
+                return self.is_number(of)
             case ast.Call(func=func, args=[ast.Subscript() as row], keywords=[]) if ast.unparse(
                 func
             ) in {*_BEST, *(f"{it}.{name}" for it in NUMPY for name in _BEST)}:
@@ -192,26 +194,35 @@ def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
                 ) and len(given.generators) == 1:
                     of = given.generators[0]
                     one = TableSum(of.iter, frozenset(_names(of.target)), statement.lines)
-                    if (
-                        one.takes(given.elt)
-                        and all(map(one._is_number, of.ifs))
-                        and one.is_weighted
-                    ):
+                    if one.takes(given.elt) and all(map(one.is_number, of.ifs)) and one.is_weighted:
                         yield one
     around = list(module.loops_around(line))
     around += [it.node for it in module.statements_at(line) if isinstance(it.node, ast.For)]
     for loop in reversed(around):
         for inner in ast.walk(loop):
             if isinstance(inner, ast.For) and not _has_loops(inner):
-                found = _sum_of(inner)
+                found = _sum_of(module, inner)
                 if found is not None and (loop is inner or _does_little_else(loop, inner)):
                     yield found
 
 
-def _sum_of(loop: ast.For) -> TableSum | None:
+def _sum_of(module: SourceModule, loop: ast.For) -> TableSum | None:
     lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
     one = TableSum(loop.iter, frozenset(_names(loop.target)), lines)
-    return one if all(map(one.takes, loop.body)) and not loop.orelse and one.is_weighted else None
+    if loop.orelse or not all(map(one.takes, loop.body)) or not one.is_weighted:
+        return None
+    turn = [it for it in module.statements if loop.lineno < it.first_line <= lines[-1]]
+    return None if carried(turn) or _reads_sums(loop) else one
+
+
+def _reads_sums(loop: ast.For) -> bool:
+    """Tell whether a turn goes by what has been added up so far: ``if q[a] > bound``."""
+    inside = [it for part in loop.body for it in ast.walk(part)]
+    sums = {ast.unparse(it.target) for it in inside if isinstance(it, ast.AugAssign)}
+    return any(
+        isinstance(it, ast.Subscript) and isinstance(it.ctx, ast.Load) and ast.unparse(it) in sums
+        for it in inside
+    )
 
 
 def _has_loops(loop: ast.For) -> bool:
@@ -243,31 +254,17 @@ def _does_little_else(loop: ast.For | ast.AsyncFor, inner: ast.For) -> bool:
     return True
 
 
-def loops_around(module: SourceModule, one: TableSum) -> dict[str, ast.expr]:
-    """What the loops and comprehensions around a sum give a value in each turn, with what they go through."""
+def loops_around(module: SourceModule, line: int, inner: ast.expr) -> dict[str, ast.expr]:
+    """What the loops and comprehensions around ``inner``, on ``line``, give a value in each turn, with what they go through."""
     bound: dict[str, ast.expr] = {}
-    for loop in module.loops_around(one.lines.start):
+    for loop in module.loops_around(line):
         bound |= dict.fromkeys(_names(loop.target), loop.iter)
-    for statement in module.statements_at(one.lines.start):
+    for statement in module.statements_at(line):
         for node in statement.walk():
-            if isinstance(node, Comprehension) and any(it is one.over for it in ast.walk(node)):
+            if isinstance(node, Comprehension) and any(it is inner for it in ast.walk(node)):
                 for of in node.generators:
-                    if of.iter is not one.over:
+                    if of.iter is not inner:
                         bound |= dict.fromkeys(_names(of.target), of.iter)
-    return bound
-
-
-def loops_around_call(
-    statement: Statement, module: SourceModule, call: ast.Call
-) -> dict[str, ast.expr]:
-    """The same of a call."""
-    bound: dict[str, ast.expr] = {}
-    for loop in module.loops_around(statement.first_line):
-        bound |= dict.fromkeys(_names(loop.target), loop.iter)
-    for node in statement.walk():
-        if isinstance(node, Comprehension) and any(it is call for it in ast.walk(node)):
-            for of in node.generators:
-                bound |= dict.fromkeys(_names(of.target), of.iter)
     return bound
 
 

@@ -280,13 +280,14 @@ def _goes_round(module: SourceModule, store: ast.Subscript) -> bool:
     function = module.function_at(store.lineno)
     if operand_of(store.slice) is None or function is None:
         return False
-    for node in ast.walk(function.node):
-        match node:
-            case ast.Assign(
-                targets=[target], value=ast.BinOp(left=ast.BinOp(), op=ast.Mod()) as value
-            ):
-                inside = {ast.unparse(it) for it in ast.walk(value.left)}
-                if place in inside and ast.unparse(target) == place:
+    found = [it for node in ast.walk(function.node) for it in assigned(node)]
+    # Under another name as well: ``i = self.at``.
+    places = {place, *(ast.unparse(it.value) for it in found if ast.unparse(it.target) == place)}
+    for each in found:
+        match each.value:
+            case ast.BinOp(left=ast.BinOp() as left, op=ast.Mod()):
+                counted = {ast.unparse(it) for it in ast.walk(left)}
+                if places & counted and ast.unparse(each.target) in places:
                     return True
     return False
 

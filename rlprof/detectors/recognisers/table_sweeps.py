@@ -18,7 +18,6 @@ from rlprof.source.table_sums import (
     TableSum,
     indices_of,
     loops_around,
-    loops_around_call,
     sums_at,
 )
 from rlprof.source.value import Value
@@ -101,7 +100,7 @@ class TableSweeps:
 
     def _is_for_all(self, node: int, module: SourceModule, one: TableSum) -> bool:
         """Tell whether loops around it go through all states: in its function, or in the one that calls it."""
-        bound = loops_around(module, one)
+        bound = loops_around(module, one.lines.start, one.over)
         indices = indices_of(module, one, bound)
         if not indices:
             return False
@@ -154,7 +153,7 @@ class TableSweeps:
         for statement in calling.statements_at(self._tree.frame(above).line):
             for call in statement.walk():
                 if isinstance(call, ast.Call) and called_name(call) == function.node.name:
-                    bound = loops_around_call(statement, calling, call)
+                    bound = loops_around(calling, statement.first_line, call)
                     given = {
                         name: value.id
                         for name, value in _given(call, names).items()

@@ -227,6 +227,14 @@ REPLAY = Script(
             self.rewards[self.at] = reward
             self.at = (self.at + 1) % self.size
 
+        def add_next(self, row):
+            i = self.at
+            self.next_obs[i] = row
+            self.at = (i + 1) % self.size
+
+        def scale(self):
+            return self.next_obs.std(0)
+
         def keep(self, value):
             self.values[self.step] = value
             self.step += 1
@@ -257,6 +265,7 @@ IN_STEPS = {
     "of_rollout": "self.values.mean",
     "of_some": "self.obs[index]",
     "recent": "self.obs[-100:]",
+    "scale": "self.next_obs.std",
 }
 
 
@@ -266,7 +275,8 @@ def of_an_array(function: str, steps: int = 20_000, rows: int = 5_000) -> list[F
     run.source("train.py", "while True:\n    x = 1\n    agent.step()\n")
     run.spends(4.0, LOOP, line, IN_NUMPY).spends(6.0, LOOP, "env.py:3 step")
     array = f"type=numpy.ndarray shape={rows},10 dtype=f4"
-    return detect(DETECTOR, run.sees(line, self__obs=array, self__values=array), REPLAY)
+    seen = dict.fromkeys(("self__obs", "self__values", "self__next_obs"), array)
+    return detect(DETECTOR, run.sees(line, **seen), REPLAY)
 
 
 def test_an_array_that_is_written_round_is_gone_through_at_each_step():
@@ -275,6 +285,10 @@ def test_an_array_that_is_written_round_is_gone_through_at_each_step():
     assert finding.title.startswith("mean of all of self.obs, each time")
     assert finding.evidence[1].endswith("which is written row by row")
     assert finding.savings[0].removable == (0.5, 1.0)
+
+
+def test_the_place_may_have_another_name():
+    assert len(of_an_array("scale")) == 1
 
 
 @pytest.mark.parametrize("function", ["largest", "of_rollout", "of_some", "recent"])

@@ -86,7 +86,7 @@ SWEEPS = {
             for s in range(64):
                 outcomes = env.P[s][0]
                 for t in outcomes:
-                    V[s] += t[0] * (t[2] + gamma * V[t[1]])  # here
+                    q[s] += t[0] * (t[2] + gamma * V[t[1]])  # here
         """,
     "outcomes by a method": """
         def value(self, s, a):
@@ -201,6 +201,20 @@ OTHERS = {
             for s in trajectory:
                 for prob, after, reward in env.P[s][0]:
                     q += prob * (reward + gamma * V[after])  # here
+        """,
+    "a turn goes on from the one before": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                for prob, after, reward in env.P[s]:
+                    weight = weight * prob
+                    q += prob * (weight + gamma * V[after])  # here
+        """,
+    "a turn looks at the sum": """
+        def sweep(env, V, gamma):
+            for s in range(64):
+                for prob, after, reward in env.P[s]:
+                    if q[s] < 3:
+                        q[s] += prob * (reward + gamma * V[after])  # here
         """,
     "it ends before the last": """
         def sweep(env, V, gamma):
