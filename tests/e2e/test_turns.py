@@ -262,7 +262,7 @@ subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)", "{
     answer = repository.check(*IN_TURNS, "train.py")
 
     left = len(rates_of("base", answer)) + len(rates_of("head", answer))
-    assert left >= 10
+    assert left > 0
     assert f"left {left} processes behind" in answer.out, answer.out + answer.err
     assert processes_with(mark) == []
     repository.assert_tidy()

@@ -13,8 +13,12 @@ with tempfile.TemporaryFile() as dumped:
     faulthandler.register(signal.SIGUSR1, dumped)
     faulthandler.dump_traceback_later(0.1, file=dumped)
     work()
+    # In a hundred of these one meets the probe as it takes a stack, as the limits tell; asked for, none does.
+    after_a_time = dumped.seek(0, os.SEEK_END)
     os.kill(os.getpid(), signal.SIGUSR1)
     dumped.seek(0)
-    text = dumped.read().decode()
+    whole = dumped.read().decode()
+    text = whole[after_a_time:]
+print("in work\n" in whole[:after_a_time])
 print(sorted(set(re.findall(r'File "(?:.*/)?([^/"]+)", line \d+ in (\S+)', text))))
-print(text.count("hread 0x"))
+print(whole.count("hread 0x"))
