@@ -38,29 +38,30 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
             if isinstance(node, Comprehension):
                 made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
                 made += [test for it in node.generators for test in it.ifs]
-                of = [pair for it in node.generators for pair in _elements(it.target, it.iter)]
+                of = [pair for it in node.generators for pair in elements(it.target, it.iter)]
                 yield Turns(dict(of), made, statement.lines)
     for loop in reversed([*module.loops_around(line)]):
         lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-        yield Turns(dict(_elements(loop.target, loop.iter)), loop.body, lines)
+        yield Turns(dict(elements(loop.target, loop.iter)), loop.body, lines)
 
 
-def _elements(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def elements(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a turn gives a value, with the container that it is an element of, or what counts: ``enumerate(...)``, ``range(...)``."""
     match iterated, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]), ast.Tuple(elts=[number, each]):
-            yield from _elements(number, iterated)
-            yield from _elements(each, of)
+            yield from elements(number, iterated)
+            yield from elements(each, of)
         case ast.Call(func=ast.Name(id="zip"), args=parts), ast.Tuple(elts=targets):
             for each, of in zip(targets, parts, strict=False):
-                yield from _elements(each, of)
+                yield from elements(each, of)
         case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Tuple(elts=[key, each]) if (
             attr in _OF_A_DICT
         ):
-            yield from _elements(key, iterated)
-            yield from _elements(each, of)
+            yield from elements(key, iterated)
+            yield from elements(each, of)
         case ast.Call(func=ast.Attribute(value=of, attr=attr)), ast.Name() if attr in _OF_A_DICT:
-            yield from _elements(target, of)
+            yield from elements(target, of)
         case ast.Call(func=ast.Name(id=name), args=[of, *_]), ast.Name() if name in _SIDE_BY_SIDE:
-            yield from _elements(target, of)
+            yield from elements(target, of)
         case _, ast.Name(id=name):
             yield name, iterated

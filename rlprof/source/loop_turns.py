@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from rlprof.source.loop_elements import elements
 from rlprof.source.tensors import Tensors
 from rlprof.syntax.module import Loop, called_name
 
@@ -23,27 +24,18 @@ def bound_names(loop: Loop, tensors: Tensors) -> Iterator[tuple[str, str]]:
     if isinstance(loop, ast.While):
         for name in counted(loop):
             yield name, ""
-    else:
-        yield from _bound_by(loop.target, loop.iter, tensors)
-
-
-def _bound_by(target: ast.expr, iterated: ast.expr, tensors: Tensors) -> Iterator[tuple[str, str]]:
-    match iterated, target:
-        case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[ast.Name(id=index), of]):
-            yield index, ""
-            yield from _bound_by(of, iterated.args[0], tensors)
-        case ast.Call(func=ast.Name(id="zip")), ast.Tuple(elts=parts):
-            for part, argument in zip(parts, iterated.args, strict=False):
-                yield from _bound_by(part, argument, tensors)
-        case ast.Call(func=ast.Name(id="reversed" | "tqdm"), args=[argument, *_]), _:
-            yield from _bound_by(target, argument, tensors)
-        case ast.Call(func=ast.Name(id="range" | "trange")), ast.Name(id=name):
-            if len(iterated.args) < 3 or _is_minus(iterated.args[2]):
+        return
+    for name, source in elements(loop.target, loop.iter):
+        match source:
+            case ast.Call(func=ast.Name(id="enumerate")):
                 yield name, ""
-        case _, ast.Name(id=name) if are_numbers_of_rows(iterated):
-            yield name, ""
-        case _, ast.Name(id=name) if tensors.holds(iterated):
-            yield name, ast.unparse(iterated)
+            case ast.Call(func=ast.Name(id="range" | "trange"), args=given):
+                if len(given) < 3 or _is_minus(given[2]):
+                    yield name, ""
+            case _ if are_numbers_of_rows(source):
+                yield name, ""
+            case _ if tensors.holds(source):
+                yield name, ast.unparse(source)
 
 
 def are_numbers_of_rows(iterated: ast.expr) -> bool:
