@@ -8,6 +8,7 @@ import gzip
 import heapq
 import inspect
 import io
+import itertools
 import json
 import lzma
 import math
@@ -129,7 +130,7 @@ def spaces() -> Iterator[Replacement]:
     from gymnasium.spaces import Box, Discrete
 
     actions, moves = Discrete(5), Box(-1, 1, (4,), np.float32)
-    kept = iter(_RNG.integers(5, size=10_000_000).tolist())
+    kept = itertools.cycle(_RNG.integers(5, size=1_000).tolist())
     yield a_call("Discrete.sample", actions.sample, lambda: next(kept))
     yield a_call("Box.sample", moves.sample, lambda: _RNG.uniform(-1, 1, 4).astype(np.float32))
     yield a_call("a Box made", lambda: Box(-1, 1, (4,), np.float32), lambda: moves)

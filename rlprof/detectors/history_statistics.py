@@ -51,7 +51,7 @@ BESIDE_OTHERS: Final = 0.3
 
 def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    sums = [it for it in HistorySums(profile, lines).found() if _is_of_each_step(profile, it)]
+    sums = [each for each in HistorySums(profile, lines).found() if _is_of_each_step(profile, each)]
     time = own_time(profile, lines, sums, MIN_SHARE)
     if time is None:
         return
@@ -76,7 +76,7 @@ def _is_of_each_step(profile: Profile, found: HistorySum) -> bool:
     value = found.statistic.value
     if not value.is_array:
         return True
-    spent_us = sum(profile.steady.self_cost(it).wall_us for it in found.nodes)
+    spent_us = sum(profile.steady.self_cost(node).wall_us for node in found.nodes)
     least_us = profile.steady_steps * (value.numbers or 0) * LEAST_US_OF_A_NUMBER
     return 0 < least_us <= spent_us
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import sqrt
+from dataclasses import replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.crew_layouts import CrewWork, OtherLayout, best_change
 from rlprof.detectors.recognisers.crews import (
     Crew,
     Split,
@@ -16,10 +16,15 @@ from rlprof.detectors.recognisers.crews import (
     split_work,
 )
 from rlprof.detectors.recognisers.streams import find_stream
-from rlprof.detectors.recognisers.transport import LARGE_BYTES, find_transport, most_transport_us
+from rlprof.detectors.recognisers.transport import (
+    LARGE_BYTES,
+    counted_messages,
+    find_transport,
+    most_transport_us,
+)
 from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
-from rlprof.model.activity import FOR_OTHERS, Activity, HostLoad
+from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
@@ -45,74 +50,8 @@ MIN_SAVED: Final = 0.03
 """Least part of the steady time that the change has to save, by the middle of its range; at the
 upper end of what is left it has to save something too."""
 
-WAKE_UP_US: Final = calibrated(
-    Range(2.0, 16.0),
-    unit="µs per message",
-    source="eight workers on two cores, over the same work in one process: 2 for each message to "
-    "and from a grid world, 11 for CartPole in AsyncVectorEnv, 16 where a policy of torch acts in it",
-    date="2026-11-23",
-)
-"""Cost of a message to its receiver's own work: who wakes up finds cold caches, and pays for the wake-up."""
-
-LEAST_OF_OWN: Final = calibrated(
-    0.3,
-    unit="part of the own work",
-    source="eight workers on two cores: 0.31 for a grid world, 0.43 for CartPole in AsyncVectorEnv",
-    date="2026-11-21",
-)
-"""Part that stays at least."""
-
-IN_PROCESS_US: Final = calibrated(
-    Range(0.3, 3.0),
-    unit="µs per environment step",
-    source="0.3 for a list comprehension with zip, 2 to 4 for SyncVectorEnv and DummyVecEnv with "
-    "small spaces",
-    date="2026-11-21",
-)
-"""Cost of the vector environment itself in one process; of the measured ones the middle is taken."""
-
 MIN_STREAM: Final = 0.05
 """Least part of the critical time in messages that are sent one by one."""
-
-LEAST_LEFT: Final = calibrated(
-    0.8,
-    unit="part of the least work that is predicted to be left in one process",
-    source="docs/accuracy.md: of five programs by strangers (CartPoles in 2 to 8 processes, five recordings) 0.81 to 0.95 of it was left",
-    date="2026-11-26",
-)
-"""Model error of what is left in one process: caches stay warm there by more than the cost of messages tells."""
-
-FEWER_MESSAGES: Final = Range(0.8, 1.4)
-"""Model error of what is left with several environments per worker: the messages get longer, and
-the workers no longer wait so evenly."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """CPU time of one crew in the steady phase, summed."""
-
-    crew: Crew
-    master: Split
-    servants: Split
-    paused_us: int
-    """Asleep in the servants' own work, for a reason that is not known, summed."""
-
-    @property
-    def transport_us(self) -> int:
-        return self.master.transport_cpu_us + self.servants.transport_cpu_us
-
-
-@dataclass(frozen=True, slots=True)
-class _OtherLayout:
-    """Change that could be made instead, and the time that the same steps would take then (µs)."""
-
-    left_us: Range
-    workers: int
-    """0: all in one process."""
-
-    @property
-    def middle_us(self) -> float:
-        return (self.left_us.low + self.left_us.high) / 2
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -133,7 +72,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     if _mean_bytes(crews, profile) >= LARGE_BYTES:
         return  # It is what is in them that takes the time: pickle-heavy.
-    change = _best_change(crews, steps, profile)
+    change = best_change(crews, steps, profile)
     left = Range(*(us / profile.steady_us for us in change.left_us))
     if left.high >= 1 or 1 - (left.low + left.high) / 2 < MIN_SAVED:
         return
@@ -178,25 +117,17 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
     )
 
 
-def _parts(crew: Crew, transport: Mapping[int, Transport], profile: Profile) -> _Parts:
+def _parts(crew: Crew, transport: Mapping[int, Transport], profile: Profile) -> CrewWork:
     servants = Split()
     for servant in crew.servants:
         servants = servants.plus(split_work(servant, transport, profile.wait_kinds))
     master = split_work(crew.master, transport, profile.wait_kinds)
-    most = most_transport_us(_counted(crew.processes, profile))
+    most = most_transport_us(counted_messages(crew.processes, profile))
     moved = master.transport_cpu_us + servants.transport_cpu_us
     if moved > most:
         master, servants = (_limited(split, most / moved) for split in (master, servants))
     paused = paused_us(crew.servants, transport, profile.wait_kinds)
-    return _Parts(crew, master, servants, paused)
-
-
-def _counted(processes: Iterable[int], profile: Profile) -> dict[str, float]:
-    """Messages and bytes that ``processes`` sent."""
-    return {
-        name: sum(profile.process_counts.get(it, {}).get(name, 0.0) for it in processes)
-        for name in (IPC_MESSAGES, IPC_BYTES)
-    }
+    return CrewWork(crew, master, servants, paused)
 
 
 def _limited(split: Split, part: float) -> Split:
@@ -210,104 +141,22 @@ def _limited(split: Split, part: float) -> Split:
     )
 
 
-def _sent(crews: Sequence[_Parts], profile: Profile) -> float:
+def _sent(crews: Sequence[CrewWork], profile: Profile) -> float:
     """Messages of the crews; 0 where they were not counted."""
     processes = [process for parts in crews for process in parts.crew.processes]
-    return _counted(processes, profile)[IPC_MESSAGES]
+    return counted_messages(processes, profile)[IPC_MESSAGES]
 
 
-def _mean_bytes(crews: Sequence[_Parts], profile: Profile) -> float:
-    """Of the messages that workers send; 0 where they were not counted."""
-    servants = [it.process for parts in crews for it in parts.crew.servants]
-    counted = _counted(servants, profile)
+def _mean_bytes(crews: Sequence[CrewWork], profile: Profile) -> float:
+    """Return the mean size of the messages that workers send; 0 where they were not counted."""
+    servants = [servant.process for parts in crews for servant in parts.crew.servants]
+    counted = counted_messages(servants, profile)
     return counted[IPC_BYTES] / counted[IPC_MESSAGES] if counted[IPC_MESSAGES] else 0.0
 
 
-def _best_change(crews: Sequence[_Parts], steps: float, profile: Profile) -> _OtherLayout:
-    """One process, or as many workers as cores with several environments each."""
-    changes = [_in_one_process(crews, steps, profile)]
-    workers = int(profile.load.cores)
-    if workers > 1 and all(workers < len(parts.crew.servants) for parts in crews):
-        changes.append(_in_fewer_workers(crews, profile, workers))
-    return min(changes, key=lambda change: (change.middle_us, change.workers))
-
-
-def _in_one_process(crews: Sequence[_Parts], steps: float, profile: Profile) -> _OtherLayout:
-    """The master's own work and all environments', one after the other; sleeps add up too.
-
-    What is not known of the parts is not known independently: their errors add in quadrature.
-    """
-    crowd = crowding(profile.load, profile.steady_us)
-    slept_us = 0.0
-    parts = [Range(IN_PROCESS_US.low * steps, IN_PROCESS_US.high * steps)]
-    for crew in crews:
-        messages = _counted(crew.crew.processes, profile)[IPC_MESSAGES] or 2 * steps
-        own = [_own_us(crew.master, it) + crew.servants.own_cpu_us * it for it in crowd]
-        least, most = (us - messages * it for us, it in zip(own, reversed(WAKE_UP_US), strict=True))
-        parts.append(Range(max(least, LEAST_OF_OWN * own[0]), max(most, LEAST_OF_OWN * own[1])))
-        unlocated = crew.master.unlocated_cpu_us + crew.servants.unlocated_cpu_us
-        parts.append(Range(0.0, unlocated * crowd.high))
-        stays = crew.master.slept_us + crew.servants.slept_us
-        parts.append(Range(stays, stays + crew.paused_us))
-        slept_us += stays
-    left = _summed(parts)
-    left = Range(min(left.low, slept_us + LEAST_LEFT * max(0.0, left.low - slept_us)), left.high)
-    side_by_side = min(len(crews), profile.load.cores)
-    return _bounded(Range(left.low / side_by_side, left.high / side_by_side), 0, crews, profile)
-
-
-def _summed(parts: Sequence[Range]) -> Range:
-    """The sum of quantities whose errors have nothing to do with each other."""
-    middle = sum(part.low + part.high for part in parts) / 2
-    error = sqrt(sum(((part.high - part.low) / 2) ** 2 for part in parts))
-    return Range(middle - error, middle + error)
-
-
-def _in_fewer_workers(crews: Sequence[_Parts], profile: Profile, workers: int) -> _OtherLayout:
-    """A worker for each core: its own work is shared out, messages fall with their number."""
-    crowd = crowding(profile.load, profile.steady_us)
-    low = high = 0.0
-    for parts in crews:
-        fewer = workers / len(parts.crew.servants)
-        shared = parts.master.transport_cpu_us * fewer
-        shared += (parts.servants.own_cpu_us + parts.servants.transport_cpu_us * fewer) / workers
-        # Environments that sleep side by side now do so one after the other in each worker.
-        slept = (parts.servants.slept_us + parts.paused_us) / workers
-        stays = parts.master.slept_us + slept
-        low += _own_us(parts.master, crowd.low) + shared * crowd.low + stays
-        high += _own_us(parts.master, crowd.high) + shared * crowd.high + stays
-    left = Range(low * FEWER_MESSAGES.low, high * FEWER_MESSAGES.high)
-    return _bounded(left, workers, crews, profile)
-
-
-def _own_us(master: Split, crowd: float) -> float:
-    """The master's own work is done where it is now: it waits for a CPU as long as now, at most."""
-    return min(master.own_busy_us, master.own_cpu_us * crowd)
-
-
-def _bounded(left: Range, workers: int, crews: Sequence[_Parts], profile: Profile) -> _OtherLayout:
-    """Not faster than the busiest process outside of the crews."""
-    inside = {process for parts in crews for process in parts.crew.processes}
-    others = max((it.on_cpu_us for it in profile.activities if it.process not in inside), default=0)
-    return _OtherLayout(Range(max(left.low, others), max(left.high, others)), workers)
-
-
-def crowding(load: HostLoad, length_us: int) -> Range:
-    """How many times longer one thread takes because of others than the run on the same host.
-
-    Fair shares: *k* threads that want a core among *f* foreign ones get ``cores * k / (k + f)``.
-    Never more than what the run itself queued for: cores may also have been free. The low is half of
-    it, since the run's own threads queue for each other too.
-    """
-    got, wanted = load.got_us / length_us, (load.got_us + load.queued_us) / length_us
-    if not got:
-        return Range(1.0, 1.0)
-    foreign = max(0.0, load.cores * wanted / got - wanted)
-    most = max(1.0, min(wanted / got, (foreign + 1) / load.cores))
-    return Range(max(1.0, most / 2), most)
-
-
-def _transport_nodes(crews: Sequence[_Parts], transport: Mapping[int, Transport]) -> frozenset[int]:
+def _transport_nodes(
+    crews: Sequence[CrewWork], transport: Mapping[int, Transport]
+) -> frozenset[int]:
     return frozenset(
         node
         for parts in crews
@@ -324,7 +173,7 @@ def _locations(nodes: Iterable[int], profile: Profile) -> tuple[Location, ...]:
     return lines.shown_locations(weights, max(1, profile.critical.wall_us))
 
 
-def _title(crews: Sequence[_Parts]) -> str:
+def _title(crews: Sequence[CrewWork]) -> str:
     workers = sum(len(parts.crew.servants) for parts in crews)
     own = sum(parts.servants.own_cpu_us for parts in crews)
     moved = sum(parts.transport_us for parts in crews)
@@ -336,7 +185,7 @@ def _title(crews: Sequence[_Parts]) -> str:
 
 
 def _evidence(
-    crews: Sequence[_Parts], change: _OtherLayout, sent: float, steps: float, profile: Profile
+    crews: Sequence[CrewWork], change: OtherLayout, sent: float, steps: float, profile: Profile
 ) -> Iterable[str]:
     for parts in crews:
         own, moved = parts.servants.own_cpu_us, parts.servants.transport_cpu_us
@@ -378,7 +227,7 @@ def _asleep(servants: Sequence[Activity], profile: Profile) -> float:
     return waited / max(1, sum(servant.wall_us for servant in servants))
 
 
-def _where(change: _OtherLayout) -> str:
+def _where(change: OtherLayout) -> str:
     return f"in {change.workers} workers" if change.workers else "in one process"
 
 
@@ -389,7 +238,7 @@ _IN_PROCESS: Final = ", ".join(
 )
 
 
-def _fix(change: _OtherLayout) -> str:
+def _fix(change: OtherLayout) -> str:
     if change.workers:
         return (
             f"Let {change.workers} workers step several environments each, so that one message "

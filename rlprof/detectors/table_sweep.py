@@ -33,7 +33,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     yield Finding(
         title=f"a table of transitions is added up in Python ({time.place})",
-        savings=tuple(Saving(frozenset(it.nodes), REMOVABLE) for it in sweeps),
+        savings=tuple(Saving(frozenset(sweep.nodes), REMOVABLE) for sweep in sweeps),
         locations=time.locations,
         evidence=(
             time.share_spent("in these sums"),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rlprof.syntax.assignments import targets_of
+from rlprof.syntax.assignments import assigned, targets_of
 from rlprof.syntax.module import Statement, called_name, variables_assigned, variables_read
 
 _EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
@@ -19,6 +19,23 @@ def carried(statements: Sequence[Statement]) -> frozenset[str]:
     these: it can be had of all at once.
     """
     return frozenset(_names(statements)) | frozenset(_containers(statements))
+
+
+def keeps_state(body: Sequence[Statement]) -> bool:
+    """Tell whether a turn makes an attribute of what the turn before has left there: ``self.state = 0.9 * self.state + noise``."""
+    read: set[str] = set()
+    for statement in body:
+        read |= {
+            ast.unparse(node)
+            for node in statement.walk()
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+        }
+        for each in assigned(statement.node):
+            if isinstance(each.target, ast.Attribute) and ast.unparse(each.target) in read:
+                parts = {type(node) for node in ast.walk(each.value)}
+                # Sums can be had of all turns at once.
+                return ast.Add not in parts or ast.Mult in parts
+    return False
 
 
 def _names(statements: Sequence[Statement]) -> Iterator[str]:

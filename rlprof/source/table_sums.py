@@ -7,19 +7,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.source.carried import carried
 from rlprof.source.written_names import NUMPY
-from rlprof.syntax.assignments import single_targets
-from rlprof.syntax.module import Comprehension, SourceModule, called_name
+from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.module import (
+    Comprehension,
+    SourceModule,
+    called_name,
+    variables_assigned,
+    variables_read,
+)
+from rlprof.syntax.operands import steps_to
 
 _OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
 _BEST: Final = frozenset({"max", "amax"})
+_TAKE_BEST: Final = _BEST | {f"{module}.{name}" for module in NUMPY for name in _BEST}
 _BESIDE: Final = frozenset({"max", "min", "abs", "float", "int", "range", "len", "enumerate"})
 _ITS_OWN: Final = frozenset({"append", "items", "keys", "values"})
 _OF_ARRAYS: Final = frozenset({"max", "argmax", "zeros", "amax"})
+_MOST_DEPTH: Final = 4
+"""Variables of a turn that are made of one another."""
 _DONE: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -35,7 +46,7 @@ class TableSum:
     """A loop, or a comprehension, that adds up a weight times a value for each transition."""
 
     over: ast.expr
-    """What it goes through."""
+    """The container of the transitions, as written."""
     names: frozenset[str]
     """Those that a turn gets a value for."""
     lines: range
@@ -55,7 +66,7 @@ class TableSum:
         return any(
             self._is_weight(factor) and any(map(self._has_value, factors[:at] + factors[at + 1 :]))
             for expression in self.added
-            for product in ast.walk(self._written_out(expression))
+            for product in ast.walk(_written_out(expression, self.made))
             if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
             for factors in [list(_factors(product))]
             for at, factor in enumerate(factors)
@@ -63,49 +74,37 @@ class TableSum:
 
     def keys(self) -> set[str]:
         """Names of the turn's own by which something is looked up."""
-        indices = (it for one in (*self.values, *self.tables) for it in one.indices)
-        return {name for it in indices for name in _read(it)} & self.names
+        looked_up = (*self.values, *self.tables)
+        return variables_read(*(index for one in looked_up for index in one.indices)) & self.names
 
     def indices(self) -> Iterator[str]:
         """Yield the names that say whose transitions are added up: ``s`` and ``a`` of ``P[s][a]``, of ``outcomes(s, a)``."""
         for node in ast.walk(self.over):
             if isinstance(node, ast.Subscript):
-                yield from _read(node.slice)
+                yield from variables_read(node.slice)
             elif isinstance(node, ast.Call) and called_name(node) not in ("range", "len", "enumerate", "zip"):  # fmt: skip
                 for argument in node.args:
-                    yield from _read(argument)
+                    yield from variables_read(argument)
         for table in self.tables:
             for index in table.indices:
-                yield from _read(index) - self.names - self.made.keys()
+                yield from variables_read(index) - self.names - self.made.keys()
 
     def _is_weight(self, factor: ast.expr) -> bool:
         if isinstance(factor, ast.Name | ast.Attribute):
-            return _root(factor) in self.names
+            return _first_name(factor) in self.names
         if isinstance(factor, ast.Subscript):
             one = _lookup(factor)
-            own = [bool(_read(it) & self.names) for it in one.indices]
-            of_the_turn = _root(one.table) in self.names
+            own = [bool(variables_read(index) & self.names) for index in one.indices]
+            of_the_turn = _first_name(one.table) in self.names
             return of_the_turn or (len(own) > 1 and any(own) and not all(own))
         return False
 
     def _has_value(self, factor: ast.expr) -> bool:
-        written = {ast.unparse(it.table) for it in self.values}
+        written = {ast.unparse(value.table) for value in self.values}
         return any(
-            isinstance(it, ast.Subscript) and ast.unparse(it.value) in written
-            for it in ast.walk(factor)
+            isinstance(node, ast.Subscript) and ast.unparse(node.value) in written
+            for node in ast.walk(factor)
         )
-
-    def _written_out(self, expression: ast.expr, depth: int = 4) -> ast.expr:
-        """``expression`` with the turn's variables by what they are."""
-        made = self.made
-
-        class WrittenOut(ast.NodeTransformer):
-            def visit_Name(self, node: ast.Name) -> ast.expr:
-                return made.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
-
-        for _ in range(depth):
-            expression = WrittenOut().visit(ast.parse(ast.unparse(expression), mode="eval").body)
-        return expression
 
     def takes(self, part: ast.AST) -> bool:
         """Take in a statement of a turn, or what a comprehension adds; False for what is no arithmetic on numbers and items."""
@@ -133,7 +132,7 @@ class TableSum:
     def _is_shared(self, target: ast.expr) -> bool:
         """Tell whether all turns add to the same: ``q``, ``q[a]``, not ``q[after]``."""
         if isinstance(target, ast.Subscript):
-            return not any(_read(it) & self.names for it in _lookup(target).indices)
+            return variables_read(*_lookup(target).indices).isdisjoint(self.names)
         return isinstance(target, ast.Name)
 
     def is_number(self, expression: ast.expr) -> bool:
@@ -150,15 +149,15 @@ class TableSum:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return all(map(self.is_number, (test, body, other)))
             case ast.Compare(left=left, ops=ops, comparators=others):
-                are_plain = not any(isinstance(it, ast.In | ast.NotIn) for it in ops)
+                are_plain = not any(isinstance(op, ast.In | ast.NotIn) for op in ops)
                 return are_plain and all(map(self.is_number, (left, *others)))
             case ast.BoolOp(values=values):
                 return all(map(self.is_number, values))
             case ast.Call(func=ast.Name(id=name), args=[of], keywords=[]) if name in _OF_NUMBERS:
                 return self.is_number(of)
-            case ast.Call(func=func, args=[ast.Subscript() as row], keywords=[]) if ast.unparse(
-                func
-            ) in {*_BEST, *(f"{it}.{name}" for it in NUMPY for name in _BEST)}:
+            case ast.Call(func=func, args=[ast.Subscript() as row], keywords=[]) if (
+                ast.unparse(func) in _TAKE_BEST
+            ):
                 return self._is_best_of(row)
             case ast.Call(func=ast.Attribute(ast.Subscript() as row, "max"), args=[], keywords=[]):
                 return self._is_best_of(row)
@@ -174,13 +173,31 @@ class TableSum:
     def _is_item(self, one: Lookup) -> bool:
         if not isinstance(one.table, ast.Name | ast.Attribute):
             return False
-        if any(not _is_index(it) for it in one.indices):
+        # A name, a part of one, or a constant: ``after``, ``t.after``, ``t[1]``.
+        if not all(isinstance(index, ast.Constant) or steps_to(index) for index in one.indices):
             return False
-        if _root(one.table) in self.names:
+        if _first_name(one.table) in self.names:
             return True  # A part of the transition: ``t[2]``.
-        is_value = len(one.indices) == 1 and _root(one.indices[0]) in self.names
+        is_value = len(one.indices) == 1 and _first_name(one.indices[0]) in self.names
         (self.values if is_value else self.tables).append(one)
         return True
+
+
+class _WrittenOut(ast.NodeTransformer):
+    """Puts what variables are in their places."""
+
+    def __init__(self, made: Mapping[str, ast.expr]) -> None:
+        self._made = made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return deepcopy(self._made.get(node.id, node))
+
+
+def _written_out(expression: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
+    written: ast.expr = deepcopy(expression)
+    for _ in range(_MOST_DEPTH):
+        written = _WrittenOut(made).visit(written)
+    return written
 
 
 def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
@@ -193,11 +210,17 @@ def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
                     and isinstance(func, ast.Name | ast.Attribute)
                 ) and len(given.generators) == 1:
                     of = given.generators[0]
-                    one = TableSum(of.iter, frozenset(_names(of.target)), statement.lines)
+                    one = TableSum(
+                        of.iter, frozenset(variables_assigned(of.target)), statement.lines
+                    )
                     if one.takes(given.elt) and all(map(one.is_number, of.ifs)) and one.is_weighted:
                         yield one
     around = list(module.loops_around(line))
-    around += [it.node for it in module.statements_at(line) if isinstance(it.node, ast.For)]
+    around += [
+        statement.node
+        for statement in module.statements_at(line)
+        if isinstance(statement.node, ast.For)
+    ]
     for loop in reversed(around):
         for inner in ast.walk(loop):
             if isinstance(inner, ast.For) and not _has_loops(inner):
@@ -208,37 +231,42 @@ def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
 
 def _sum_of(module: SourceModule, loop: ast.For) -> TableSum | None:
     lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-    one = TableSum(loop.iter, frozenset(_names(loop.target)), lines)
+    one = TableSum(loop.iter, frozenset(variables_assigned(loop.target)), lines)
     if loop.orelse or not all(map(one.takes, loop.body)) or not one.is_weighted:
         return None
-    turn = [it for it in module.statements if loop.lineno < it.first_line <= lines[-1]]
+    turn = [each for each in module.statements if loop.lineno < each.first_line <= lines[-1]]
     return None if carried(turn) or _reads_sums(loop) else one
 
 
 def _reads_sums(loop: ast.For) -> bool:
     """Tell whether a turn goes by what has been added up so far: ``if q[a] > bound``."""
-    inside = [it for part in loop.body for it in ast.walk(part)]
-    sums = {ast.unparse(it.target) for it in inside if isinstance(it, ast.AugAssign)}
+    inside = list(_inside(loop))
+    sums = {ast.unparse(node.target) for node in inside if isinstance(node, ast.AugAssign)}
     return any(
-        isinstance(it, ast.Subscript) and isinstance(it.ctx, ast.Load) and ast.unparse(it) in sums
-        for it in inside
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) in sums
+        for node in inside
     )
 
 
 def _has_loops(loop: ast.For) -> bool:
-    inside = (it for part in loop.body for it in ast.walk(part))
-    return any(isinstance(it, ast.For | ast.While | Comprehension) for it in inside)
+    return any(isinstance(node, ast.For | ast.While | Comprehension) for node in _inside(loop))
+
+
+def _inside(loop: ast.For) -> Iterator[ast.AST]:
+    return (node for part in loop.body for node in ast.walk(part))
 
 
 def _does_little_else(loop: ast.For | ast.AsyncFor, inner: ast.For) -> bool:
     """Tell whether all that a loop around a sum does besides is to take the best, and to keep it."""
-    own = {id(it) for it in ast.walk(inner)}
+    own = {id(node) for node in ast.walk(inner)}
     for node in ast.walk(loop):
         if id(node) in own:
             continue
         match node:
             case ast.For():
-                if not any(it is inner for it in ast.walk(node)):
+                if inner not in ast.walk(node):
                     return False
             case ast.While() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return False
@@ -255,21 +283,22 @@ def _does_little_else(loop: ast.For | ast.AsyncFor, inner: ast.For) -> bool:
 
 
 def loops_around(module: SourceModule, line: int, inner: ast.expr) -> dict[str, ast.expr]:
-    """What the loops and comprehensions around ``inner``, on ``line``, give a value in each turn, with what they go through."""
+    """Return the names that loops and comprehensions around ``inner``, on ``line``, give a value in each turn, with what they go through."""
     bound: dict[str, ast.expr] = {}
     for loop in module.loops_around(line):
-        bound |= dict.fromkeys(_names(loop.target), loop.iter)
+        bound |= dict.fromkeys(variables_assigned(loop.target), loop.iter)
     for statement in module.statements_at(line):
         for node in statement.walk():
-            if isinstance(node, Comprehension) and any(it is inner for it in ast.walk(node)):
+            if isinstance(node, Comprehension) and inner in ast.walk(node):
                 for of in node.generators:
                     if of.iter is not inner:
-                        bound |= dict.fromkeys(_names(of.target), of.iter)
+                        bound |= dict.fromkeys(variables_assigned(of.target), of.iter)
     return bound
 
 
 def indices_of(module: SourceModule, one: TableSum, bound: Mapping[str, ast.expr]) -> set[str]:
     """Names that say whose transitions are added up, through the variables and loops that hand them on."""
+    function = module.function_at(one.lines.start)
     found = set(one.indices()) - one.names
     pending, done = [*_plain(one.over)], set[str]()
     while pending:
@@ -280,25 +309,13 @@ def indices_of(module: SourceModule, one: TableSum, bound: Mapping[str, ast.expr
         source = bound.get(name)
         if source is not None:
             found.add(name)
-        else:
-            source = _only_value(module, one, name)
+        elif function is not None:
+            source = only_value(function, name)
         if source is not None:
             handed = TableSum(source, frozenset(), one.lines)
             found |= set(handed.indices())
             pending += _plain(source)
     return found
-
-
-def _only_value(module: SourceModule, one: TableSum, name: str) -> ast.expr | None:
-    function = module.function_at(one.lines.start)
-    values = [
-        statement.node.value
-        for statement in module.statements
-        if statement.function is function
-        and isinstance(statement.node, ast.Assign)
-        and any(isinstance(it, ast.Name) and it.id == name for it in statement.node.targets)
-    ]
-    return values[0] if len(values) == 1 else None
 
 
 def _plain(over: ast.expr) -> list[str]:
@@ -321,16 +338,10 @@ def _lookup(item: ast.Subscript) -> Lookup:
     return Lookup(table, tuple(indices))
 
 
-def _is_index(index: ast.expr) -> bool:
-    """Tell a name, a part of one, and a constant: ``after``, ``t.after``, ``t[1]``."""
-    match index:
-        case ast.Name() | ast.Constant():
-            return True
-        case ast.Attribute(value=of) | ast.Subscript(value=of, slice=ast.Constant()):
-            return _is_index(of)
-        case ast.Tuple(elts=parts):
-            return all(map(_is_index, parts))
-    return False
+def _first_name(expression: ast.expr) -> str:
+    """``t`` of ``t.after[1]``; empty for what is no part of a name."""
+    steps = steps_to(expression)
+    return steps[0] if steps else ""
 
 
 def _factors(product: ast.expr) -> Iterator[ast.expr]:
@@ -339,18 +350,3 @@ def _factors(product: ast.expr) -> Iterator[ast.expr]:
         yield from _factors(product.right)
     else:
         yield product
-
-
-def _names(target: ast.expr) -> Iterator[str]:
-    return (it.id for it in single_targets(target) if isinstance(it, ast.Name))
-
-
-def _root(expression: ast.expr) -> str:
-    """``t`` of ``t.after[1]``; empty for what is no part of a name."""
-    while isinstance(expression, ast.Attribute | ast.Subscript):
-        expression = expression.value
-    return expression.id if isinstance(expression, ast.Name) else ""
-
-
-def _read(node: ast.AST) -> set[str]:
-    return {it.id for it in ast.walk(node) if isinstance(it, ast.Name)}

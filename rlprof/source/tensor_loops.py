@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.source.carried import carried
+from rlprof.source.carried import carried, keeps_state
 from rlprof.source.loop_turns import (
     FEW,
     are_numbers_of_rows,
@@ -22,7 +22,6 @@ from rlprof.source.loop_turns import (
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
 from rlprof.source.written_names import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -30,6 +29,7 @@ from rlprof.syntax.module import (
     Statement,
     called_name,
     parse,
+    variables_assigned,
 )
 
 _ACTS: Final = frozenset(
@@ -214,8 +214,8 @@ class _TurnWork:
         """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
-        self.need_each_other = bool(carried(body) - counted(loop)) or _keeps_state(body)
-        self.draw = any(isinstance(it, ast.Call) and _draws(it) for it in self._walk())
+        self.need_each_other = bool(carried(body) - counted(loop)) or keeps_state(body)
+        self.draw = any(isinstance(node, ast.Call) and _draws(node) for node in self._walk())
         """True if each turn draws random numbers of its own."""
 
     @property
@@ -249,7 +249,7 @@ class _TurnWork:
         """Tell whether each turn copies a part of its row to its place in something else: what draws may do more than can be told."""
         if not isinstance(self._loop, ast.For):
             return False
-        counters = {it.id for it in ast.walk(self._loop.target) if isinstance(it, ast.Name)}
+        counters = variables_assigned(self._loop.target)
         written: set[str] = set()
         for statement in self._body:
             match statement.node:
@@ -364,23 +364,6 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
     if not isinstance(node, ast.Assign):
         return frozenset(), None
     return frozenset(it.id for it in node.targets if isinstance(it, ast.Name)), node.value
-
-
-def _keeps_state(body: Sequence[Statement]) -> bool:
-    """Tell whether a turn makes an attribute of what the turn before has left there: ``self.state = 0.9 * self.state + noise``."""
-    read: set[str] = set()
-    for statement in body:
-        read |= {
-            ast.unparse(it)
-            for it in statement.walk()
-            if isinstance(it, ast.Attribute) and isinstance(it.ctx, ast.Load)
-        }
-        for each in assigned(statement.node):
-            if isinstance(each.target, ast.Attribute) and ast.unparse(each.target) in read:
-                parts = {type(it) for it in ast.walk(each.value)}
-                # Sums can be had of all turns at once.
-                return ast.Add not in parts or ast.Mult in parts
-    return False
 
 
 def _whole_axes(index: ast.expr) -> int:

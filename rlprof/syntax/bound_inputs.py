@@ -51,7 +51,7 @@ def bound_inputs(
     if len(calls) != 1:
         return None
     statement, call = calls[0]
-    given = _given(module, call, function)
+    given = arguments_given(module, call, function)
     if given is None:
         return None
     names = set(arguments_of(function.node))
@@ -101,7 +101,7 @@ def at_entry(
         if operand.steps[0] not in own:
             found[operand] = None
             continue
-        value = _only_value(function, operand.steps[0])
+        value = only_value(function, operand.steps[0])
         made_of = _operands(module, value, ()) if value is not None else None
         if not made_of or any(it.steps[0] not in arguments for it in made_of):
             return None
@@ -122,7 +122,7 @@ def _is_property(function: Function) -> bool:
     return any(ast.unparse(it) == "property" for it in function.node.decorator_list)
 
 
-def _given(
+def arguments_given(
     module: SourceModule, call: ast.expr, function: Function
 ) -> Mapping[str, ast.expr] | None:
     """Return what each argument is given; those that keep their default are left out."""
@@ -207,7 +207,7 @@ def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
         yield from _chains(module, child)
 
 
-def _only_value(function: Function, name: str) -> ast.expr | None:
+def only_value(function: Function, name: str) -> ast.expr | None:
     """Return the value of a variable that is assigned once; None for one of a loop, or that is added to."""
     nodes = list(ast.walk(function.node))
     stores = [

@@ -17,7 +17,7 @@ class KeyUse(NamedTuple):
 
     key: ast.expr
     owner: ast.expr | None
-    """What is looked up in by a method, which may be anything; None for ``table[key]`` and ``key in table``."""
+    """Object whose method looks it up, which may be anything; None for ``table[key]`` and ``key in table``."""
 
 
 def keys_in(node: ast.AST) -> Iterator[KeyUse]:
@@ -41,15 +41,15 @@ def is_made_for_keys(module: SourceModule, statement: Statement) -> bool:
 
 
 def _is_key(module: SourceModule, name: str, function: Function | None) -> bool:
-    own = [it for it in module.statements if it.function is function]
-    nodes = [it for statement in own for it in statement.walk()]
+    own = [each for each in module.statements if each.function is function]
+    nodes = [node for statement in own for node in statement.walk()]
     loads = [
-        it
-        for it in nodes
-        if isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Load)
+        node
+        for node in nodes
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
     ]
-    keys = {id(use.key) for it in nodes for use in keys_in(it)}
-    return bool(loads) and all(id(it) in keys for it in loads)
+    keys = {id(use.key) for node in nodes for use in keys_in(node)}
+    return bool(loads) and all(id(load) in keys for load in loads)
 
 
 def _is_called_for_keys(module: SourceModule, function: Function) -> bool:
@@ -57,10 +57,10 @@ def _is_called_for_keys(module: SourceModule, function: Function) -> bool:
     if name.startswith("__"):
         return False
     calls = [
-        (it, statement)
+        (node, statement)
         for statement in module.statements
-        for it in statement.walk()
-        if isinstance(it, ast.Call) and called_name(it) == name
+        for node in statement.walk()
+        if isinstance(node, ast.Call) and called_name(node) == name
     ]
     return bool(calls) and all(_is_for_keys(module, call, statement) for call, statement in calls)
 

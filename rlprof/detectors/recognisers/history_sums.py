@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.line_time import called_right_there
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.assignments import assigned, targets_of
+from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
 from rlprof.syntax.operands import operand_of
-from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure_calls import hardly_works, is_changing_method
 
 FEWEST: Final = 200
@@ -90,11 +91,11 @@ class HistorySums:
         return list(found.values())
 
     def _below(self, node: int) -> Iterator[int]:
-        """Yield what libraries of arrays do there."""
+        """Yield the work of libraries of arrays there, and of a comprehension on the line."""
+        yield from called_right_there(self._tree, node, _PACKAGES)
         for child in self._tree.children(node):
             frame = self._tree.frame(child)
-            is_own = frame.file == self._tree.frame(node).file and frame.function.endswith("expr>")
-            if installed_package(frame.file) in _PACKAGES or is_own:
+            if frame.file == self._tree.frame(node).file and frame.function.endswith("expr>"):
                 yield from self._tree.subtree(child)
 
     def _statistic(self, frame: Frame) -> Statistic | None:
@@ -117,8 +118,7 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
             if value is None:
                 continue
             is_ring = names <= _RUNNING and (
-                _is_ring(module, container, value)
-                or _is_filled_so_far(module, container, value, statement)
+                _is_ring(module, container, value) or _is_filled_so_far(container, value, statement)
             )
             if is_ring or _is_history(module, container, value, statement):
                 others = [it for it in calls if not _is_part(it, of)]
@@ -232,46 +232,36 @@ def _is_history(
 
 
 def _is_filled_part(part: ast.expr) -> bool:
-    """Tell ``[:size]``, the part of an array that is filled."""
+    """Tell whether it is ``[:size]``, the part of an array that is filled."""
     return isinstance(part, ast.Slice) and part.lower is None and part.step is None
 
 
 def _is_ring(module: SourceModule, container: ast.expr, value: Value) -> bool:
     """Tell whether it is an array of numpy's, an attribute, that is written row by row, at a place which goes round."""
-    if value.type != "numpy.ndarray" or (value.shape or (0,))[0] < FEWEST_ROWS:
+    if not _has_many_rows(value) or not isinstance(container, ast.Attribute):
         return False
     stores = list(_stores(module, container))
-    return (
-        bool(stores)
-        and isinstance(container, ast.Attribute)
-        and all(_goes_round(module, store) for store in stores)
-        and not any(
-            isinstance(it, ast.AugAssign) and ast.unparse(it.target) == ast.unparse(container)
-            for it in ast.walk(module.tree)
-        )
+    scaled = any(
+        isinstance(node, ast.AugAssign) and ast.unparse(node.target) == ast.unparse(container)
+        for node in ast.walk(module.tree)
     )
+    return bool(stores) and not scaled and all(_goes_round(module, store) for store in stores)
 
 
-def _is_filled_so_far(
-    module: SourceModule, container: ast.expr, value: Value, statement: Statement
-) -> bool:
+def _has_many_rows(value: Value) -> bool:
+    return value.type == "numpy.ndarray" and (value.shape or (0,))[0] >= FEWEST_ROWS
+
+
+def _is_filled_so_far(container: ast.expr, value: Value, statement: Statement) -> bool:
     """Tell whether it is the part of an attribute that is filled, ``past = self.seen[: self.count]``, and was longer at nearly every look."""
-    if value.type != "numpy.ndarray" or (value.shape or (0,))[0] < FEWEST_ROWS or not value.grows():
+    if not _has_many_rows(value) or not value.grows():
         return False
-    if not isinstance(container, ast.Name):
+    if not isinstance(container, ast.Name) or statement.function is None:
         return False
-    made = [
-        it.value
-        for other in _statements_of(module, statement)
-        for it in assigned(other.node)
-        if isinstance(it.target, ast.Name) and it.target.id == container.id
-    ]
-    return (
-        len(made) == 1
-        and isinstance(made[0], ast.Subscript)
-        and isinstance(made[0].value, ast.Attribute)
-        and _is_filled_part(made[0].slice)
-    )
+    match only_value(statement.function, container.id):
+        case ast.Subscript(value=ast.Attribute(), slice=part):
+            return _is_filled_part(part)
+    return False
 
 
 def _goes_round(module: SourceModule, store: ast.Subscript) -> bool:
@@ -280,13 +270,14 @@ def _goes_round(module: SourceModule, store: ast.Subscript) -> bool:
     function = module.function_at(store.lineno)
     if operand_of(store.slice) is None or function is None:
         return False
-    found = [it for node in ast.walk(function.node) for it in assigned(node)]
+    found = [each for node in ast.walk(function.node) for each in assigned(node)]
     # Under another name as well: ``i = self.at``.
-    places = {place, *(ast.unparse(it.value) for it in found if ast.unparse(it.target) == place)}
+    others = (ast.unparse(each.value) for each in found if ast.unparse(each.target) == place)
+    places = {place, *others}
     for each in found:
         match each.value:
             case ast.BinOp(left=ast.BinOp() as left, op=ast.Mod()):
-                counted = {ast.unparse(it) for it in ast.walk(left)}
+                counted = {ast.unparse(part) for part in ast.walk(left)}
                 if places & counted and ast.unparse(each.target) in places:
                     return True
     return False
@@ -294,7 +285,7 @@ def _goes_round(module: SourceModule, store: ast.Subscript) -> bool:
 
 def _is_stored_to(module: SourceModule, container: ast.expr) -> bool:
     """Tell whether the file gives one of its elements another value: priorities, counts."""
-    return any(True for _ in _stores(module, container))
+    return any(_stores(module, container))
 
 
 def _stores(module: SourceModule, container: ast.expr) -> Iterator[ast.Subscript]:

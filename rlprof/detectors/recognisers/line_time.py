@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -103,6 +103,13 @@ def time_by(
         return None
     heaviest = max(found, key=lambda each: weights[each.place])
     return OwnTime(profile, lines, weights, heaviest)
+
+
+def called_right_there(tree: CallTree, node: int, packages: Collection[str]) -> Iterator[int]:
+    """Yield the nodes of libraries that ``node`` calls itself, and of all that they call."""
+    for child in tree.children(node):
+        if installed_package(tree.frame(child).file) in packages:
+            yield from tree.subtree(child)
 
 
 def lines_time(

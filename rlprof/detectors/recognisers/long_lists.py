@@ -49,20 +49,6 @@ TEXT: Final = SlowCall(
     Range(0.8, 0.99),
 )
 
-DRAWN: Final = SlowCall(
-    "choice(p=...) goes through all probabilities",
-    "Keep the priorities in a sum tree, in which a draw and a change take some steps however many there are. Or draw by "
-    "np.searchsorted(np.cumsum(p), rng.random(k)), without the checks that choice makes.",
-    # 64 draws from 1 000 to 100 000: the second leaves 0.47 to 0.49 (benchmarks/replaced_calls.py, numpy 2.4).
-    Range(0.45, 0.95),
-)
-
-_MOST_STEPS_TO_ODDS: Final = 4
-_BESIDE_THE_DRAW: Final = -1
-"""Calls of no line: one way to draw needs the odds all the same, so that less of their time may go than of the draw's."""
-_OF_ODDS: Final = (ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.keyword, ast.expr_context, ast.Subscript, ast.Slice)  # fmt: skip
-_LONG_TO_DRAW: Final = 1_000
-"""Probabilities, each of which takes some ns to add up and to check."""
 _LONG_TO_COPY: Final = 200
 """Elements, each of which takes 5 to 10 ns to copy."""
 _LONG_TO_SORT: Final = 1_000
@@ -96,8 +82,8 @@ class OnList(NamedTuple):
     call: SlowCall
     seen: str
     """Words for the value that it is done to."""
-    calls: int
-    """Of the statement's calls those that do it, or use nothing else than what it gives."""
+    calls: int | None
+    """How many of the statement's calls do it, or use nothing else than what it gives; None where less of its time may go in any case."""
 
 
 def done_to_a_long_list(
@@ -113,20 +99,12 @@ def done_to_a_long_list(
     for of, calls in _texts_for_keys(statement, known, module):
         if seen := _many_numbers(of, known):
             return OnList(TEXT, seen, calls)
-    if seen := _made_to_draw_from(statement, known, module):
-        return OnList(DRAWN, seen, calls=_BESIDE_THE_DRAW)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
                 is_search = isinstance(operator, ast.In | ast.NotIn)
                 if is_search and (seen := _searched(container, known)):
                     return OnList(SEARCHED, seen, calls=0)
-        elif (
-            isinstance(node, ast.Call)
-            and called_name(node) == "choice"
-            and (seen := _drawn(node, known))
-        ):
-            return OnList(DRAWN, seen, calls=1)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, first, name = node.func.value, node.args[0], called_name(node)
             is_at_the_front = isinstance(first, ast.Constant) and first.value == 0
@@ -169,7 +147,7 @@ def _sorted_for_a_few(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
             case ast.Subscript(
                 value=ast.Call(func=ast.Name("sorted"), args=[of]) as call, slice=part
             ) if _is_short(part):
-                within = sum(isinstance(it, ast.Call) for it in ast.walk(call))
+                within = sum(isinstance(part, ast.Call) for part in ast.walk(call))
                 match of:
                     case ast.Call(func=ast.Attribute(owner, view), args=[]) if view in _VIEWS:
                         of = owner
@@ -224,52 +202,6 @@ def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:
     if value is None or not value.items.startswith(("int", "float")):
         return ""
     return _long(written, known, ("list", "tuple"), _LONG_FOR_TEXT)
-
-
-def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:
-    """The probabilities in words, where they were seen to be many."""
-    for keyword in call.keywords:
-        value = value_of(keyword.value, known) if keyword.arg == "p" else None
-        if value is not None and (value.numbers or 0) >= _LONG_TO_DRAW:
-            return f"{ast.unparse(keyword.value)}: {value.in_words()}"
-    return ""
-
-
-def _made_to_draw_from(
-    statement: Statement, known: Mapping[str, Value], module: SourceModule
-) -> str:
-    """The array in words, where all that the statement does is to make of it the odds of a draw in the same function: what a sum tree has
-    no need of.
-    """
-    match statement.node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=made):
-            pass
-        case _:
-            return ""
-    if not all(isinstance(it, _OF_ODDS) for it in ast.walk(made)):
-        return ""
-    own = [it for it in module.statements if it.function is statement.function]
-    odds = {
-        it.value.id
-        for other in own
-        for call in other.walk()
-        if isinstance(call, ast.Call) and called_name(call) == "choice"
-        for it in call.keywords
-        if it.arg == "p" and isinstance(it.value, ast.Name)
-    }
-    for _ in range(_MOST_STEPS_TO_ODDS):
-        for other in own:
-            match other.node:
-                case ast.Assign(targets=[ast.Name(id=target)], value=value) if target in odds:
-                    odds |= {it.id for it in ast.walk(value) if isinstance(it, ast.Name)}
-    if name not in odds:
-        return ""
-    operands = (it for it in ast.walk(made) if isinstance(it, ast.Name | ast.Attribute))
-    for operand in operands:
-        seen = value_of(operand, known)
-        if seen is not None and (seen.numbers or 0) >= _LONG_TO_DRAW:
-            return f"{ast.unparse(operand)}: {seen.in_words()}"
-    return ""
 
 
 def _searched(container: ast.expr, known: Mapping[str, Value]) -> str:

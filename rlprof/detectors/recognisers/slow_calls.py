@@ -11,8 +11,9 @@ from math import prod
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
-from rlprof.detectors.recognisers.long_lists import done_to_a_long_list
+from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
 from rlprof.detectors.recognisers.transport import below
+from rlprof.detectors.recognisers.weighted_draws import drawn_by_odds
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import slow_call_of
@@ -180,9 +181,7 @@ class SlowCalls:
         frame, name = self._tree.frame(owner), last_name(self._tree.frame(top).function)
         seen = [
             value
-            for statement in self.lines.statements(frame)
-            for called in statement.walk()
-            if isinstance(called, ast.Call) and called_name(called) == name
+            for statement, called in self._calls_of(owner, name)
             for argument in (*called.args, *(keyword.value for keyword in called.keywords))
             for operand in _by_element(argument)
             if (value := value_of(operand, self._values.of(frame.file, statement))) is not None
@@ -195,22 +194,20 @@ class SlowCalls:
 
     def _only_checks(self, owner: int) -> bool:
         """Tell whether the answer decides about nothing but an error."""
-        nodes = [it.node for it in self.lines.statements(self._tree.frame(owner))]
-        return bool(nodes) and all(
-            isinstance(it, ast.Assert)
-            or (isinstance(it, ast.If) and all(isinstance(part, ast.Raise) for part in it.body))
-            for it in nodes
-        )
+        nodes = [each.node for each in self.lines.statements(self._tree.frame(owner))]
+        return bool(nodes) and all(map(_is_check, nodes))
 
     def _is_given(self, owner: int, top: int) -> bool:
         """Tell whether a call has arguments."""
-        name = self._entry_name(top)
-        return any(
-            bool(it.args or it.keywords)
-            for statement in self.lines.statements(self._tree.frame(owner))
-            for it in statement.walk()
-            if isinstance(it, ast.Call) and called_name(it) == name
-        )
+        calls = self._calls_of(owner, self._entry_name(top))
+        return any(bool(call.args or call.keywords) for _, call in calls)
+
+    def _calls_of(self, owner: int, name: str) -> Iterator[tuple[Statement, ast.Call]]:
+        """Yield the calls of that name on the user's line, with their statements."""
+        for statement in self.lines.statements(self._tree.frame(owner)):
+            for call in statement.walk():
+                if isinstance(call, ast.Call) and called_name(call) == name:
+                    yield statement, call
 
     def _are_diagonal(self, of_class: str) -> bool:
         """Tell whether all matrices that objects of a class are made of are diagonal, in each file of the user's that makes some."""
@@ -293,12 +290,18 @@ class SlowCalls:
                 **self._attributes(frame.file, statement, known),
                 **self._values.within(frame.file, frame.function),
             }
-            module = self.lines.module(frame.file)
-            long = (
-                done_to_a_long_list(statement, {**elsewhere, **known}, module) if module else None
-            )
+            long = self._of_long_list(frame.file, statement, {**elsewhere, **known})
             if long is not None:
                 yield _SlowCallInC(long.call, long.seen, is_alone=len(calls) == long.calls)
+
+    def _of_long_list(
+        self, file: str, statement: Statement, known: Mapping[str, Value]
+    ) -> OnList | None:
+        module = self.lines.module(file)
+        if module is None:
+            return None
+        done = done_to_a_long_list(statement, known, module)
+        return done or drawn_by_odds(statement, known, module)
 
     def _attributes(
         self, file: str, statement: Statement, known: Mapping[str, Value]
@@ -326,6 +329,11 @@ def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:
         return callee.function or callee.made
     owner = value_of(call.func.value, known) if isinstance(call.func, ast.Attribute) else None
     return f"{owner.type}.{called_name(call)}" if owner is not None else ""
+
+
+def _is_check(node: ast.stmt) -> bool:
+    raises = isinstance(node, ast.If) and all(isinstance(part, ast.Raise) for part in node.body)
+    return raises or isinstance(node, ast.Assert)
 
 
 def _does_many(call: ast.Call, keyword: str) -> bool:

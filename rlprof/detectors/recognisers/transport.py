@@ -11,6 +11,7 @@ from rlprof.libraries.known import files_of
 from rlprof.libraries.questions import transport_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame, Node
 
 MESSAGE_US: Final = calibrated(
@@ -58,6 +59,14 @@ def find_transport(nodes: Sequence[Node]) -> dict[int, Transport]:
         elif _passes_on(frame.file):
             found[number] = Transport.PLUMBING
     return found
+
+
+def counted_messages(processes: Iterable[int], profile: Profile) -> dict[str, float]:
+    """Messages and bytes that ``processes`` sent."""
+    return {
+        name: sum(profile.process_counts.get(process, {}).get(name, 0.0) for process in processes)
+        for name in (IPC_MESSAGES, IPC_BYTES)
+    }
 
 
 def most_transport_us(counts: Mapping[str, float]) -> float:

@@ -8,8 +8,8 @@ from rlprof.detectors.ipc_per_step import (
     DETECTOR,
     MIN_MESSAGES,
     OUTWEIGHS,
-    crowding,
 )
+from rlprof.detectors.recognisers.crew_layouts import crowding
 from rlprof.detectors.recognisers.streams import IN_BATCHES
 from rlprof.detectors.recognisers.transport import LARGE_BYTES
 from rlprof.model.activity import HostLoad

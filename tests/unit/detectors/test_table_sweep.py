@@ -11,7 +11,7 @@ NUMBER = "type=float"
 STATES = "type=numpy.ndarray shape=64 dtype=f8"
 
 SEEN = {
-    **dict.fromkeys(("V", "self__V"), STATES),
+    **dict.fromkeys(("V", "self__V", "q"), STATES),
     **dict.fromkeys(("prob", "reward", "gamma"), NUMBER),
     "model": "type=dict length=64 first.type=dict",
     "P": "type=numpy.ndarray shape=64,4,64 dtype=f8",
@@ -89,12 +89,13 @@ SWEEPS = {
                     q[s] += t[0] * (t[2] + gamma * V[t[1]])  # here
         """,
     "outcomes by a method": """
-        def value(self, s, a):
-            return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.mdp.outcomes(s, a))  # here
+        class Planner:
+            def value(self, s, a):
+                return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.mdp.outcomes(s, a))  # here
 
-        def sweep(self):
-            for s in range(64):
-                self.V[s] = max(self.value(s, a=a) for a in range(4))  # above
+            def sweep(self):
+                for s in range(64):
+                    self.V[s] = max(self.value(s, a=a) for a in range(4))  # above
         """,
     "a comprehension": """
         def sweep(self, P, V, gamma):
@@ -102,12 +103,13 @@ SWEEPS = {
                 V[s] = max(sum(p * (r + gamma * V[n]) for p, n, r in P[s][a]) for a in range(4))  # here
         """,
     "a method of one pair": """
-        def value(self, s, a):
-            return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.P[s][a])  # here
+        class Planner:
+            def value(self, s, a):
+                return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.P[s][a])  # here
 
-        def sweep(self):
-            for s in range(64):
-                self.V[s] = max(self.value(s, a) for a in range(4))  # above
+            def sweep(self):
+                for s in range(64):
+                    self.V[s] = max(self.value(s, a) for a in range(4))  # above
         """,
 }
 
@@ -232,19 +234,20 @@ OTHERS = {
                     q += prob * (reward + gamma * V[after])
         """,
     "one value for a pair is called for a state alone": """
-        def value(self, s, a):
-            return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.P[s][a])  # here
+        class Planner:
+            def value(self, s, a):
+                return sum(p * (r + 0.9 * self.V[n]) for p, n, r in self.P[s][a])  # here
 
-        def act(self, state):
-            return max(range(4), key=lambda a: self.value(state, a))  # above
+            def act(self, state):
+                return max(range(4), key=lambda a: self.value(state, a))  # above
         """,
 }
 
 
 def told(text: str, **seen: str) -> list[Finding]:
     script = Script("plan.py", text)
-    here = script.at("# here", "value" if "# above" in text else "sweep")
-    stack = (script.at("# above", "sweep"), here) if "# above" in text else (here,)
+    here = script.at("# here", "Planner.value" if "# above" in text else "sweep")
+    stack = (script.at("# above", "Planner.sweep"), here) if "# above" in text else (here,)
     run = a_run(steady_s=10.0).process("main", steps=1_000).spends(4.0, *stack)
     run.spends(6.0, "env.py:3 step")
     return detect(DETECTOR, run.sees(here, **{**SEEN, **seen}), script)
