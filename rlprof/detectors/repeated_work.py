@@ -12,6 +12,7 @@ from rlprof.detectors.recognisers.same_inputs import (
     PureWork,
     RepeatedWork,
     SameInputs,
+    is_a_place,
     is_new_at_times,
 )
 from rlprof.detectors.recognisers.turn_invariants import Invariant, TurnInvariants
@@ -46,6 +47,10 @@ _KEEP_EACH: Final = (
     "Keep each result by its inputs: functools.lru_cache where they can be hashed, or a dictionary (array.tobytes() is a key of an array). "
     "Where the inputs are few, compute all results once, before the loop."
 )
+_SEARCH_ONCE: Final = (
+    "Search once from the goal, against the direction of the moves, whenever the map changes: keep the distance of each place, or "
+    "the move that leads nearer from there, and look it up."
+)
 _SHOWN: Final = 4
 _LONGEST_TITLE: Final = 59
 _OF_A_CALL: Final = (ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.Starred, ast.keyword, ast.expr_context)  # fmt: skip
@@ -69,7 +74,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _finding(profile: Profile, lines: UserLines, repeated: RepeatedWork, time: LineTime) -> Finding:
     whole, pure, again = profile.critical.wall_us, repeated.work.pure, repeated.work.again
-    callers = frozenset(() if again else _callers(lines, repeated))
+    is_kept_by_place = again or repeated.work.searched
+    callers = frozenset(() if is_kept_by_place else _callers(lines, repeated))
     savings = (Saving(time.nodes, _removable(repeated.work)), Saving(callers, AROUND))
     told = [f"{text} ({value.in_words()})" for text, value in repeated.inputs.items()]
     return Finding(
@@ -79,10 +85,10 @@ def _finding(profile: Profile, lines: UserLines, repeated: RepeatedWork, time: L
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent {'on the line' if pure.is_part else 'in it'}"
             + of_each_step(time.total_us, profile.steady_steps),
-            _inputs_in_words(told, again),
+            _inputs_in_words(told, repeated.work),
             "it calls nothing that does more than compute",
         ),
-        fix=_KEEP_EACH if again else _KEEP,
+        fix=_SEARCH_ONCE if repeated.work.searched else _KEEP_EACH if again else _KEEP,
         confidence=Confidence.BOUNDED if pure.is_part else Confidence.MEASURED,
     )
 
@@ -142,8 +148,15 @@ def _only_calls(statement: Statement, name: str) -> bool:
     )
 
 
-def _inputs_in_words(told: Sequence[str], again: tuple[int, int] | None) -> str:
-    if again is not None:
+def _inputs_in_words(told: Sequence[str], work: PureWork) -> str:
+    if work.searched is not None:
+        same, pairs = work.searched
+        moved = [text for text, value in work.inputs.items() if value.changed and is_a_place(value)]
+        return (
+            f"of {pairs} pairs of calls soon after each other {same} had the same map; "
+            f"what changed is where it begins: {', '.join(moved)}"
+        )
+    if (again := work.again) is not None:
         return f"{again[0]} of {again[1]} calls that were looked at had the inputs of another one: {', '.join(told[:_SHOWN])}"
     return (
         f"the same at each look: {', '.join(told[:_SHOWN])}"
@@ -153,6 +166,10 @@ def _inputs_in_words(told: Sequence[str], again: tuple[int, int] | None) -> str:
 
 
 def _removable(work: PureWork) -> Range:
+    if work.searched is not None:
+        # One search of the whole map is left for each change of it. A pair is one call apart at least, and mostly many.
+        same, pairs = work.searched
+        return Range(REMOVABLE.low * same / pairs, REMOVABLE.high)
     if work.again is None:
         # Windows tell of half as many calls, the first of which stays.
         least = 1 - 1 / ((work.windows + 1) // 2)
@@ -165,6 +182,10 @@ def _removable(work: PureWork) -> Range:
 
 
 def _title(work: PureWork, time: LineTime) -> str:
+    if work.searched is not None:
+        name = last_name(work.pure.function)
+        searches = [f"{name} searches anew for each place", "a map is searched anew for each place"]
+        return _with_place(searches, time.heaviest)
     how = "again for old inputs" if work.again else "again and again"
     other = "part of a line" if work.pure.is_part else "a value"
     names = [name for name in (last_name(work.pure.function), other) if name]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
-from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, PRINT
+from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, PAIR, PRINT
 from rlprof.model.recording import Frame
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.steps import StepCall
@@ -20,6 +20,8 @@ class LookTold(NamedTuple):
     frame: Frame
     values: Mapping[str, Mapping[str, str]]
     """Fields of the descriptions, by the text of the operand; what was not found is left out."""
+    again: bool = False
+    """True if it is the second of a pair, a few samples after the look before of that frame."""
 
 
 class CountTold(NamedTuple):
@@ -41,13 +43,17 @@ def to_count(calls: Iterable[StepCall]) -> Sequence[Operand]:
     ]
 
 
-def to_compare(inputs: Iterable[Operand]) -> Sequence[Operand]:
-    """The same operands, each to be told with a ``print`` that is the same for the same contents; empty where there is none."""
-    return [Operand(it.text, (PRINT + it.steps[0], *it.steps[1:])) for it in inputs]
+def to_compare(inputs: Iterable[Operand], *, in_pairs: bool) -> Sequence[Operand]:
+    """The same operands, each to be told with a ``print`` that is the same for the same contents; empty where there is none.
+
+    ``in_pairs``: to be told twice, the second time a few samples later.
+    """
+    mark = PAIR if in_pairs else PRINT
+    return [Operand(it.text, (mark + it.steps[0], *it.steps[1:])) for it in inputs]
 
 
 def is_to_compare(operand: Operand) -> bool:
-    return operand.steps[0].startswith(PRINT)
+    return operand.steps[0].startswith((PRINT, PAIR))
 
 
 class LookTable:
@@ -109,8 +115,8 @@ class LookTable:
         self._cells[layout.CELL_LOOKS_ASKED] += 1
         return asked
 
-    def heard(self, number: int, told: bytes) -> None:
-        """The agent has looked at the frame ``number``."""
+    def heard(self, number: int, told: bytes, *, again: bool = False) -> None:
+        """The agent has looked at the frame ``number``, or ``again`` at its function."""
         frame, operands = self._asked[number]
         descriptions = told.decode(_ENCODING, "backslashreplace").split(LINE)
         values = {
@@ -121,7 +127,7 @@ class LookTable:
         for operand in filter(is_to_compare, operands):
             if operand.text in values:
                 values[operand.text].setdefault("print", "")
-        self._told.append(LookTold(frame, values))
+        self._told.append(LookTold(frame, values, again))
 
     def take(self) -> list[LookTold]:
         """Return what was told since the last call."""

@@ -221,10 +221,12 @@ class MailboxReader:
                     self._frames.clear()
                     self._stacks.clear()
                     self.looks.reset()
-                elif tag == layout.TAG_LOOK:
+                elif tag in (layout.TAG_LOOK, layout.TAG_LOOK_AGAIN):
                     _, number, size = layout.LOOK.unpack_from(data, at)
                     at += layout.LOOK.size
-                    self.looks.heard(number, data[at : at + size])
+                    self.looks.heard(
+                        number, data[at : at + size], again=tag == layout.TAG_LOOK_AGAIN
+                    )
                     at += size
                 elif tag == layout.TAG_COUNTED:
                     _, number, index, makes_steps = layout.COUNTED.unpack_from(data, at)

@@ -72,6 +72,9 @@ class ValuePlan:
     ) -> None:
         """Take in what a process told, and ask it for more where lines have become hot."""
         for told in mailbox.looks.take():
+            if told.again:
+                self._compare_soon(process, told)
+                continue
             self._keep(process, told, now_us)
             self._next_look_us[told.frame] = self._again(told) * self._lines.spent_us(told.frame)
         ways = self._lines.add(process, window.eye)
@@ -139,9 +142,9 @@ class ValuePlan:
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         module = self._lines.module(frame)
         found: Sequence[Operand] = operands(module, frame.line) if module else ()
-        inputs = self._inputs_to_compare(frame)
+        inputs, in_pairs = self._inputs_to_compare(frame)
         others = (operand for operand in found if operand not in inputs)
-        found = [*to_compare(inputs), *others][:MOST_OPERANDS]
+        found = [*to_compare(inputs, in_pairs=in_pairs), *others][:MOST_OPERANDS]
         keyed = [
             operand for operand in found if any(step.startswith("s") for step in operand.steps[1:])
         ]
@@ -167,18 +170,18 @@ class ValuePlan:
         """Tell whether nobody can tell if it has the inputs of another time: one of them was not to be compared at some look."""
         return any((*frame[:2], operand.text) in self._untold for operand in pure.inputs)
 
-    def _inputs_to_compare(self, frame: Frame) -> Sequence[Operand]:
+    def _inputs_to_compare(self, frame: Frame) -> tuple[Sequence[Operand], bool]:
         """Return what pure work at ``frame`` depends on: of what may be the same each time, else of a function that may be called with the same
-        again.
+        again, or with some of them soon after; the second is True for that.
         """
         for pure in self._pure(frame):
             if not self._changes(frame, pure) and not self._is_untold(frame, pure):
-                return pure.inputs
+                return pure.inputs, False
         called = self._pure_function(frame)
         if called is None or self._is_untold(frame, called):
-            return ()
+            return (), False
         seen = self._inputs.get((frame.file, called.function))
-        return () if seen and seen.are_all_new else called.inputs
+        return (() if seen and seen.are_all_new else called.inputs), True
 
     def _pure(self, frame: Frame) -> Sequence[Pure]:
         module = self._lines.module(frame)
@@ -241,6 +244,15 @@ class ValuePlan:
             )
         for place, stacks in met.items():
             self._partly[place][process] += stacks < len(ways)
+
+    def _compare_soon(self, process: int, told: LookTold) -> None:
+        """Count what stayed as it was since the first look of the pair; that one is what later looks are compared with."""
+        for text, described in told.values.items():
+            now, before = described.get("print"), self._prints.get((process, told.frame, text))
+            counts = self._compared.get(told.frame, {}).get(text)
+            if now and before and counts is not None:
+                field = "same_soon" if now == before else "other_soon"
+                counts[field] = counts.get(field, 0) + 1
 
     def _compare(self, process: int, frame: Frame, text: str, now: str) -> None:
         before = self._prints.get((process, frame, text))

@@ -135,6 +135,12 @@ class Value:
         return bool(self._sum("other"))
 
     @property
+    def pairs(self) -> tuple[int, int]:
+        """Looks a few samples after another one that was compared: how many found the same contents, and how many there were."""
+        same = self._sum("same_soon")
+        return same, same + self._sum("other_soon")
+
+    @property
     def calls_again(self) -> tuple[int, int]:
         """Calls of its function that were looked at: how many had inputs that another one had, and how many there were."""
         calls, once = (

@@ -1,4 +1,4 @@
-"""Pure work whose inputs were the same at each look, or come again."""
+"""Pure work whose inputs were the same at each look, or come again, or searches of one map from many places."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rlprof.source.values import Values
 from rlprof.syntax.module import SourceModule
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
+from rlprof.syntax.searches import search_begins_with
 
 LOOKS: Final = 3
 """Comparisons of each input."""
@@ -33,6 +34,17 @@ LEAST_AGAIN: Final = 0.3
 
 MOST_IN_A_KEY: Final = 1_000
 """Numbers of an input, from which on to look its result up may take longer than to compute it: ``tobytes`` of 10 000 takes 20 µs, their mean 8."""
+
+PAIRS: Final = 4
+"""Pairs of calls soon after each other, from which on it counts what stays the same from one to the other."""
+
+LEAST_KEPT: Final = 0.6
+"""Part of the pairs in which a map is the same, from which on it is worth searching whole."""
+
+LEAST_MOVED: Final = 0.5
+"""Part of the pairs in which a place is another one: the second look of some is at the same call."""
+
+NUMBERS_OF_A_PLACE: Final = 3
 
 LARGER: Final = 20
 """Numbers that the part which is the same works on, for each of the others on its line."""
@@ -54,6 +66,8 @@ class PureWork:
     """Those of the recording in which one process entered or left it."""
     again: tuple[int, int] | None = None
     """Calls that had inputs of another one, and calls that were looked at; None where the inputs are the same each time."""
+    searched: tuple[int, int] | None = None
+    """Of a search, pairs of calls with the same map and another place to begin at, and all pairs; None of other work."""
 
 
 @dataclass
@@ -135,7 +149,8 @@ class SameInputs:
             ]
             read = (self._read(frame, pure, inputs) for pure, inputs in around)
             called = (self._read_calls(frame, pure, inputs) for pure, inputs in around)
-            works = (work for work in (*read, *called) if work is not None)
+            searched = (self._read_search(frame, pure, inputs) for pure, inputs in around)
+            works = (work for work in (*read, *called, *searched) if work is not None)
             self._known[frame] = next((work for work in works if work.windows >= ENTERED), None)
         return self._known[frame]
 
@@ -194,6 +209,39 @@ class SameInputs:
         if any(value.leaves > MOST_IN_A_KEY for value in filter(is_new_at_times, inputs.values())):
             return None
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure), (again, calls))
+
+    def _read_search(
+        self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]
+    ) -> PureWork | None:
+        """A search of a map that stays the same from call to call, from another place each time."""
+        module = self.lines.module(frame.file)
+        function = module.function_at(frame.line) if module and pure.keeps_arguments else None
+        if function is None or not isinstance(function.node, ast.FunctionDef):
+            return None
+        changing = {
+            text: value
+            for text, value in inputs.items()
+            if value.changed and ("[" not in text or text.partition("[")[0] not in inputs)
+        }
+        places = {text for text, value in changing.items() if is_a_place(value)}
+        kept = [value.pairs for text, value in changing.items() if text not in places]
+        pairs = min((inputs[text].pairs for text in places), default=(0, 0))
+        numbers = sum(inputs[text].leaves for text in places)
+        if pairs[1] < PAIRS or numbers > NUMBERS_OF_A_PLACE:
+            return None
+        if not places <= search_begins_with(function.node):
+            return None
+        least = min(kept, key=lambda pair: pair[0] / max(1, pair[1]), default=(pairs[1], pairs[1]))
+        if least[1] < PAIRS or least[0] < LEAST_KEPT * least[1]:
+            return None
+        windows = self._windows(frame, pure)
+        return PureWork(pure, inputs, frame.function, windows, searched=least)
+
+
+def is_a_place(value: Value) -> bool:
+    """Tell whether it is a few numbers that are others from call to call."""
+    same, pairs = value.pairs
+    return value.leaves <= NUMBERS_OF_A_PLACE and pairs - same >= LEAST_MOVED * max(1, pairs)
 
 
 def _methods(module: SourceModule) -> set[str]:

@@ -18,7 +18,7 @@ from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
-from rlprof.agent.inject.rlprof_agent.value_looks import PRINT, ValueLooks, look, may_look
+from rlprof.agent.inject.rlprof_agent.value_looks import PAIR, PRINT, ValueLooks, look, may_look
 from rlprof.agent.inject.rlprof_agent.value_prints import MOST_LEAVES
 
 
@@ -560,3 +560,27 @@ def test_after_a_large_value_the_others_of_its_stack_wait(count: int, left: int)
     steps([[1, 2]] * count, lambda: sample(sys._getframe(1)))
 
     assert len(looks.wanted) == left
+
+
+def test_a_second_look_that_does_not_come_soon_is_given_up():
+    mailbox = Mailbox(10_000)
+    looks = ValueLooks(mailbox)
+    told = []
+
+    def sample() -> None:
+        inner = sys._getframe(1)
+        looks.take(0, inner, {(id(inner.f_code), inner.f_lasti): 7})
+        told.append(looks.are_soon)
+
+    def works(rows: list[int]) -> None:
+        looks.wanted = {7: f"{PAIR}rows"} if rows else {}
+        sample()
+
+    works([1])
+    for _ in range(20):
+        sample()
+    works([])
+
+    assert told[0]
+    assert not told[-2]
+    assert told.index(False) <= 10

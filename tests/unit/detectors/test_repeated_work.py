@@ -327,3 +327,44 @@ def test_a_result_is_looked_up_by_short_inputs(seen: str, is_told: bool, is_boun
 
     assert len(told) == is_told
     assert [finding.savings[0].removable.low > 0 for finding in told] == [is_bounded] * is_told
+
+
+PLACE, MAP = "type=tuple length=2 first.type=int", "type=dict length=64"
+
+
+def a_search_from(here: str, kept: str, place: str = PLACE) -> list[Finding]:
+    """What is told of a search whose calls all have inputs of their own; of pairs of calls soon after each other it is said what they share."""
+    run = a_search(calls=20, once=20)
+    called = "same=0 other=7 entered=9 reached=9 calls=20 once=20"
+    run.sees(FAR, here=looks(place, f"{called} {here}"))
+    run.sees(FAR, self__beside=looks(MAP, f"{called} {kept}"))
+    return detect(DETECTOR, run, SEARCH)
+
+
+def test_a_search_is_told_that_begins_at_another_place_of_the_same_map():
+    (finding,) = a_search_from("same_soon=1 other_soon=5", "same_soon=5 other_soon=1")
+
+    place = f"search.py:{SEARCH.line('maze.left')}"
+    assert finding.title == f"far searches anew for each place ({place})"
+    assert finding.evidence[1] == (
+        "of 6 pairs of calls soon after each other 5 had the same map; what changed is where it begins: here"
+    )
+    assert finding.fix.startswith("Search once from the goal")
+    (saving,) = finding.savings
+    assert saving.removable.low == pytest.approx(REMOVABLE.low * 5 / 6)
+    assert saving.removable.high == REMOVABLE.high
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        ("same_soon=1 other_soon=5", "same_soon=2 other_soon=4"),
+        ("same_soon=0 other_soon=3", "same_soon=3 other_soon=0"),
+        ("same_soon=1 other_soon=5", ""),
+        ("same_soon=5 other_soon=1", "same_soon=5 other_soon=1"),
+        ("same_soon=0 other_soon=6", "same_soon=6 other_soon=0", "type=tuple length=4"),
+    ],
+    ids=["other map", "few", "unknown map", "one call", "more than a place"],
+)
+def test_a_search_is_not_told_of(pairs: tuple[str, ...]):
+    assert a_search_from(*pairs) == []

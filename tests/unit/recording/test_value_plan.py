@@ -89,7 +89,7 @@ class Run:
                 layout.TAG_FRAME, self._numbers[key], self.frame.line, len(file), len(function)
             )
             assert self.mailbox.write(head + file + function)
-        if self.looks.wanted:
+        if self.looks.are_due:
             self.looks.take(0, frame, self._numbers)
 
     def seen(self, operand: str) -> list[SeenValue]:
@@ -208,6 +208,20 @@ def test_calls_with_something_that_cannot_be_compared_are_not_counted(run, line,
     assert ("calls" in rows) == is_told
     if not is_told:
         assert int(rows["same"]) + int(rows["other"]) <= 1, "it is asked for no more"
+
+
+@pytest.mark.parametrize(("samples", "field"), [(2, "same_soon"), (1, "other_soon")])
+def test_inputs_that_change_are_looked_at_again_soon_after(run, samples, field):
+    run.computes("total += sum(row)")
+    for number in range(30):
+        # The second look of a pair is in the same call, or in that of the next window.
+        run.works(500 * MS, [[number]] * samples)
+
+    (*_, rows) = run.seen("rows")
+    soon = {name: count for name, count in rows.fields.items() if name.endswith("_soon")}
+    assert [name for name, count in soon.items() if int(count) >= 3] == [field]
+    assert len(soon) == 1
+    assert rows.fields["same"] == "0", "what is soon after is not counted among the others"
 
 
 def test_a_cold_line_is_left_alone(run):

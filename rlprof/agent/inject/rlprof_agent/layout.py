@@ -206,6 +206,9 @@ TAG_COUNTED = 6
 COUNTED = struct.Struct("=BIBB")
 """tag, frame id, the number of the path among those asked for, and whether the call that it names makes steps."""
 
+TAG_LOOK_AGAIN = 7
+"""A look like the one before of that frame, a few samples later, anywhere in the function; a ``LOOK``."""
+
 MAX_NAME = 0x7FFF
 """Longest file or function name kept, in bytes."""
 MAX_FRAMES = 800

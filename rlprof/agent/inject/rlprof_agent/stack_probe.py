@@ -56,8 +56,8 @@ _MODULE_CALL = "_call_impl"
 _RESUMES = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines, which begin in the middle."""
 
-WINDOW_INTERVAL_US = 5_000
-"""CPU time between looks while a window of torch's profiler is open: tiny operations fill it fast."""
+SOON_US = 5_000
+"""CPU time between looks while a window of torch's profiler is open, which tiny operations fill fast, and between two looks of a pair."""
 
 MAX_STACKS = 20_000
 """Stacks remembered before the tables start anew, so that memory stays bounded."""
@@ -135,10 +135,10 @@ class StackProbe:
             self._timer.set_interval(self._interval_us)
 
     def hurry(self, is_urgent: bool) -> None:
-        """Fire often enough to end a window of torch's profiler in time, or as before."""
+        """Fire soon, and often enough to end a window of torch's profiler in time, or as before."""
         if self.is_on and self._timer is not None:
             self._timer.set_interval(
-                min(WINDOW_INTERVAL_US, self._interval_us) if is_urgent else self._interval_us
+                min(SOON_US, self._interval_us) if is_urgent else self._interval_us
             )
 
     def pause_while(self, holds: bool, reason: int) -> None:
@@ -295,8 +295,10 @@ class StackProbe:
         if cells[layout.CELL_LOOKS_ASKED] != cells[layout.CELL_LOOKS_TAKEN]:
             self._looks.hear(self._resets)
         if self._looks.are_due:
-            before = self._last_ns
+            before, was_soon = self._last_ns, self._looks.are_soon
             self._looks.take(stack, innermost, self._frames)
+            if self._looks.are_soon != was_soon:
+                self.hurry(not was_soon)
             self._last_ns = time.thread_time_ns()
             cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
         if windows is not None and self._saw_torch:

@@ -5,7 +5,8 @@ A path is a name and the steps from it: ``.attribute``, ``i`` and a number, or `
 with it. What is there is told as ``value_descriptions.py`` has it; an empty description stands for a name that nothing was
 found for.
 
-Of a path that begins with ``PRINT`` it is also told whether its value is what it was at the look before (``value_prints.py``).
+Of a path that begins with ``PRINT`` it is also told whether its value is what it was at the look before (``value_prints.py``). Paths with a ``PAIR``
+are looked at a second time, in one of the next samples that meets the function, to tell what stays the same from call to call.
 
 A path that begins with ``COUNT`` and the name of a method goes on with the first and the last line of a statement and a path
 to an object: from then on its calls in that statement are counted as steps.
@@ -46,6 +47,8 @@ COUNT = "\x1e"
 """Before the name of a method whose calls are to be counted."""
 PRINT = "\x1d"
 """Before the name at the beginning of a path whose value is to be compared."""
+PAIR = "\x1c"
+"""The same, of a value that is to be compared a second time soon."""
 
 _READS_FRAMES = frozenset(("f_locals", "getargvalues"))
 """Who uses one of these names may hold the snapshot of another frame's locals, which a look renews and empties."""
@@ -64,6 +67,8 @@ _SHORT = 0xFFFFFFFF
 """Bits that are compared."""
 _PATIENCE = 100
 """Samples in which frames may be that do not come."""
+_SOON = 6
+"""Samples after a look in which the second one of a pair may come."""
 _MOST_AT_ONCE = 4
 """Looks of one stack, each of which takes some 10 µs for a name."""
 _MOST_SPENT = MOST_LEAVES // 4
@@ -99,8 +104,9 @@ def look(frame: FrameType, paths: str, leaves: list[int]) -> str:
 
 def _followed(steps: list[str], names: Any, frame: FrameType, leaves: list[int]) -> str:
     """The description of what is at the end of ``steps``, or of how the program would get on from there."""
-    is_compared = steps[0][0] == PRINT
-    value, computed = _at_the_end([steps[0].lstrip(PRINT), *steps[1:]], names, frame)
+    name = steps[0].lstrip(PRINT + PAIR)
+    is_compared = name != steps[0]
+    value, computed = _at_the_end([name, *steps[1:]], names, frame)
     if value is MISSING:
         return computed
     try:
@@ -180,11 +186,20 @@ class ValueLooks:
         """Samples since something was asked for."""
         self._counted: dict[tuple[int, int], own_environments.OwnEnvironment] = {}
         """Whose calls are counted, by the number of the frame and that of the path, until that is told."""
+        self._again: list[tuple[int, int, str]] = []
+        """Second looks of pairs: the ``id`` of the function's code, the number of the frame that was met, and the paths."""
+        self._again_left = 0
+        """Samples in which they may come."""
 
     @property
     def are_due(self) -> bool:
         """True if there is something to look for, or to tell."""
-        return bool(self.wanted or self._counted)
+        return bool(self.wanted or self._counted or self._again)
+
+    @property
+    def are_soon(self) -> bool:
+        """True if the second look of a pair is still to come."""
+        return bool(self._again)
 
     def hear(self, resets: int) -> None:
         """Take in what is asked for, unless frames were numbered anew since: ``resets`` says how often."""
@@ -204,6 +219,7 @@ class ValueLooks:
         """Frames are numbered anew: want nothing more of what was asked for."""
         self._want_nothing()
         self._counted.clear()
+        self._again.clear()
 
     def _want_nothing(self) -> None:
         self.wanted.clear()
@@ -215,6 +231,7 @@ class ValueLooks:
     ) -> None:
         """Look where a frame of the stack is wanted; ``numbers`` are those of frames, by code and instruction."""
         self._announce_counted()
+        self._look_again(innermost)
         self._waited += 1
         if self._waited > _PATIENCE:
             self._want_nothing()
@@ -233,15 +250,34 @@ class ValueLooks:
                     self._count(number, frame, paths)
                     frame = frame.f_back
                     continue
-                leaves = [MOST_LEAVES]
-                told = look(frame, paths, leaves).encode("utf-8", "backslashreplace")
-                if len(told) <= layout.MAX_NAME:
-                    head = layout.LOOK.pack(layout.TAG_LOOK, number, len(told))
-                    self._mailbox.write(head + told)
-                spent += MOST_LEAVES - leaves[0]
+                spent += self._look(layout.TAG_LOOK, number, frame, paths)
+                if PAIR in paths:
+                    self._again.append((id(frame.f_code), number, paths))
+                    self._again_left = _SOON
             frame = frame.f_back
         if left == _MOST_AT_ONCE:
             self._in_vain.add(stack)
+
+    def _look_again(self, innermost: Optional[FrameType]) -> None:
+        """Take the second looks of pairs, of which nobody knows the line that the function will be at."""
+        frame, spent = innermost, 0
+        while frame is not None and self._again and spent <= _MOST_SPENT:
+            for wanted in [it for it in self._again if it[0] == id(frame.f_code)]:
+                if may_look(frame, innermost):
+                    self._again.remove(wanted)
+                    spent += self._look(layout.TAG_LOOK_AGAIN, wanted[1], frame, wanted[2])
+            frame = frame.f_back
+        self._again_left -= 1
+        if self._again_left <= 0:
+            self._again.clear()
+
+    def _look(self, tag: int, number: int, frame: FrameType, paths: str) -> int:
+        """Tell what ``paths`` lead to; the leaves that were compared for it."""
+        leaves = [MOST_LEAVES]
+        told = look(frame, paths, leaves).encode("utf-8", "backslashreplace")
+        if len(told) <= layout.MAX_NAME:
+            self._mailbox.write(layout.LOOK.pack(tag, number, len(told)) + told)
+        return MOST_LEAVES - leaves[0]
 
     def _count(self, number: int, frame: FrameType, paths: str) -> None:
         """Begin to count the calls that ``paths`` name, where ``frame`` has their objects by now."""
