@@ -471,6 +471,32 @@ def recurrent_steps() -> Iterator[Replacement]:
                 )
 
 
+def histories() -> Iterator[Replacement]:
+    for kind in (nn.LSTM, nn.GRU, nn.RNN):
+        for steps, batch, width in (
+            (8, 1, 64),
+            (40, 1, 64),
+            (40, 8, 64),
+            (40, 1, 256),
+            (160, 1, 64),
+        ):
+            network = kind(8, width, batch_first=True)
+            history = torch.randn(batch, steps, 8)
+
+            def asked(x: Any, state: Any = None, network: Any = network) -> None:
+                with torch.no_grad():
+                    network(x, state)
+
+            kept = network(history)[1]
+            state = tuple(it.detach() for it in kept) if isinstance(kept, tuple) else kept.detach()
+            yield Replacement(
+                "history-rerun",
+                f"an {kind.__name__} for the last of {steps} steps, {batch} × {width}",
+                lambda asked=asked, x=history: asked(x),
+                lambda asked=asked, x=history[:, -1:], state=state: asked(x, state),
+            )
+
+
 def number_loops() -> Iterator[Replacement]:
     for count, places in ((64, 512), (128, 1944), (256, 256), (400, 1944), (1000, 8000)):
         weights, sparse = np.zeros(places), dict.fromkeys(range(count), 1.0)
@@ -712,6 +738,6 @@ CASES = (
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop),
-    *(recurrent_steps, layers_around_recurrent_steps),
+    *(recurrent_steps, layers_around_recurrent_steps, histories),
     *(checks_for_nan, loaded_batches, ensembles, number_loops, table_sweeps, history_sums),
 )

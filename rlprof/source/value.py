@@ -48,10 +48,25 @@ class Value:
         return shape_of(self.fields)
 
     @property
+    def shapes(self) -> frozenset[tuple[int, ...]]:
+        """All shapes that an array or a tensor was seen to have."""
+        return frozenset(shape for it in self._seen if (shape := shape_of(it.fields)))
+
+    @property
     def lengths(self) -> frozenset[int]:
         """Rows that an array or a tensor was seen to have."""
-        shapes = (shape_of(it.fields) for it in self._seen)
-        return frozenset(shape[0] for shape in shapes if shape)
+        return frozenset(shape[0] for shape in self.shapes)
+
+    @property
+    def counts(self) -> frozenset[int]:
+        """Elements that a container was seen to have."""
+        told = (whole_number(it.fields.get("length", "")) for it in self._seen)
+        return frozenset(count for count in told if count is not None)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """All types that it was seen to have."""
+        return frozenset(it.fields.get("type", "") for it in self._seen)
 
     @property
     def function(self) -> str:

@@ -13,6 +13,8 @@ from rlprof.syntax.operands import Operand, operand_of, steps_to
 from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_computes
 
 _ANSWERS_CALLS: Final = "__call__"
+_OF_NETWORKS: Final = "forward"
+"""The method that torch calls for that of a network."""
 
 
 class _TooLongError(Exception):
@@ -155,7 +157,8 @@ def arguments_given(
 def _owner(call: ast.expr, function: Function) -> ast.expr | None:
     """The object whose method is called."""
     if isinstance(call, ast.Call):
-        if function.node.name == _ANSWERS_CALLS:
+        name = function.node.name
+        if name == _ANSWERS_CALLS or (name == _OF_NETWORKS and called_name(call) != name):
             return call.func
         call = call.func
     return call.value if isinstance(call, ast.Attribute) else None

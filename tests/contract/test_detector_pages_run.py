@@ -33,6 +33,7 @@ NOT_RUN = {
     "copied-rows": "found by the values that agents look at; the tracer looks at none",
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
     "dataset-crosses-bus": "found by copies to a GPU, which agents count",
+    "history-rerun": "found by the values that agents look at; the tracer looks at none",
     "ensemble-loop": "found by the values that agents look at; the tracer looks at none",
     "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,

@@ -1,0 +1,204 @@
+"""Recurrent networks that are asked for the whole history of an episode again at each of its steps."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from statistics import median
+from typing import Final
+
+from rlprof.detectors.recognisers.line_time import called_right_there
+from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
+from rlprof.model.profile import Profile
+from rlprof.profile.components import ENVIRONMENT, INFERENCE
+from rlprof.source.histories import JOINS, Level, is_history
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.recurrent_values import recurrent_kind
+from rlprof.source.value import Value
+from rlprof.source.values import Values, value_of
+from rlprof.syntax.ancestors import parents
+from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.module import Function, SourceModule, called_name
+
+FEWEST_SIZES: Final = 3
+"""Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
+
+FEWEST_STEPS: Final = 4
+"""Steps of the middle one of these."""
+
+MOST_LEVELS: Final = 4
+"""Functions between the network and the list, at most."""
+
+_KINDS: Final = frozenset({"LSTM", "GRU", "RNN"})
+_ZEROS: Final = frozenset({"zeros", "new_zeros", "zeros_like"})
+_ASKING: Final = (INFERENCE, ENVIRONMENT)
+
+
+@dataclass(slots=True)
+class RereadHistory:
+    """A line that asks such a network."""
+
+    place: Line
+    kind: str
+    """The class of torch that the network is: ``LSTM``."""
+    network: str
+    """As written."""
+    steps: float
+    """Those of the middle one of the histories that were seen."""
+    most: int
+    """Those of the longest."""
+    nodes: set[int] = field(default_factory=set)
+    joining: set[int] = field(default_factory=set)
+    """Nodes of callers that join the observations of the history."""
+
+
+class RereadHistories:
+    """Looks for them in the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        self._tree = profile.steady
+        self._parts = profile.parts
+        self._lines = lines
+        self._values = Values(profile.values)
+        self._graphs = RecordedGraphs(profile)
+
+    def found(self) -> list[RereadHistory]:
+        told: dict[Line, RereadHistory | None] = {}
+        for node in self._tree.hot_nodes() if self._values else ():
+            frame = self._tree.frame(node)
+            module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
+            if module is None or not self._asks_for_an_action(node):
+                continue
+            line = self._lines.line(node)
+            if told.get(line) is None:
+                asked = (self._asked(node, line, it) for it in self._calls(node))
+                told[line] = next((it for it in asked if it is not None), None)
+            if (history := told[line]) is not None:
+                history.nodes.update((node, *called_right_there(self._tree, node, ("torch",))))
+                history.joining.update(self._joining(node))
+        return [it for it in told.values() if it is not None]
+
+    def _asks_for_an_action(self, node: int) -> bool:
+        """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
+        if self._parts and self._parts[node] in _ASKING:
+            return True
+        return any(map(self._graphs.may_be_off, (node, *self._tree.ancestors(node))))
+
+    def _calls(self, node: int) -> Iterator[ast.Call]:
+        for statement in self._lines.statements(self._tree.frame(node)):
+            yield from (it for it in statement.walk() if isinstance(it, ast.Call))
+
+    def _asked(self, node: int, line: Line, call: ast.Call) -> RereadHistory | None:
+        levels = [*islice(self._levels(node), MOST_LEVELS)]
+        known, function = levels[0].known, levels[0].statement.function
+        network = value_of(call.func, known)
+        if function is None or network is None or not call.args:
+            return None
+        kind = recurrent_kind(network)
+        sizes = _lengths_of_history(call.args[0], known)
+        if kind not in _KINDS or len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
+            return None
+        if not _begins_at_zero(call, known, function):
+            return None
+        if not _gives_the_last(levels[0].module, function, call):
+            return None
+        if not is_history(call.args[0], levels):
+            return None
+        return RereadHistory(line, kind, ast.unparse(call.func), median(sizes), max(sizes))
+
+    def _levels(self, node: int) -> Iterator[Level]:
+        """Yield the statement of ``node`` and those of the user's lines above it."""
+        for above in (node, *self._tree.ancestors(node)):
+            frame = self._tree.frame(above)
+            module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
+            statement = module.statement_at(frame.line) if module is not None else None
+            if module is not None and statement is not None:
+                yield Level(module, statement, self._values.of(frame.file, statement))
+
+    def _joining(self, node: int) -> Iterator[int]:
+        """Yield callers whose line makes a tensor of a list that was seen to be of as many lengths."""
+        for above in self._tree.ancestors(node):
+            frame = self._tree.frame(above)
+            if not self._lines.is_yours(frame):
+                continue
+            known = self._values.between(frame.file, range(frame.line, frame.line + 1))
+            for call in self._calls(above):
+                if called_name(call) in JOINS and any(
+                    len(value.counts) >= FEWEST_SIZES
+                    for it in call.args
+                    if (value := value_of(it, known)) is not None and value.is_container
+                ):
+                    yield from called_right_there(self._tree, above, ("torch", "numpy"))
+
+
+def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozenset[int]:
+    """Return the sizes of the axis that was not always as long, of a tensor that ``given`` is made of, while the others were; never that of
+    the features.
+    """
+    found: dict[tuple[int, tuple[int, ...], tuple[int, ...]], set[int]] = defaultdict(set)
+    for part in ast.walk(given):
+        value = value_of(part, known) if isinstance(part, ast.Name | ast.Attribute) else None
+        for shape in value.shapes if value is not None and value.type == "torch.Tensor" else ():
+            for axis in range(len(shape) - 1):
+                # By what the others are: updates may ask the same network for batches of sequences.
+                found[axis, shape[:axis], shape[axis + 1 :]].add(shape[axis])
+    return frozenset(max(found.values(), key=len, default=()))
+
+
+def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Function) -> bool:
+    """Tell whether the network is handed no state of the step before."""
+    states = [*call.args[1:], *(it.value for it in call.keywords)]
+    return all(_is_zero(it, known, function) for it in states)
+
+
+def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) -> bool:
+    if isinstance(state, ast.Constant):
+        return state.value is None
+    if isinstance(state, ast.Tuple):
+        return all(_is_zero(it, known, function) for it in state.elts)
+    if isinstance(state, ast.Name):
+        value, made = value_of(state, known), only_value(function, state.id)
+        is_none = value is not None and value.types == {"NoneType"}
+        return is_none or (made is not None and _is_zero(made, known, function))
+    return isinstance(state, ast.Call) and called_name(state) in _ZEROS
+
+
+def _gives_the_last(module: SourceModule, function: Function, call: ast.Call) -> bool:
+    """Tell whether of the network's outputs only those of the last step are used, or its last state alone."""
+    above = parents(module)
+    outer = above.get(call)
+    if _is_index(outer, 0):  # ``net(x)[0][:, -1]``
+        return _is_index(above.get(outer), -1) if outer is not None else False
+    if _is_index(outer, 1):
+        return True
+    outputs = {
+        ast.unparse(target.elts[0])
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Assign) and node.value is call
+        for target in node.targets
+        if isinstance(target, ast.Tuple) and target.elts
+    }
+    if len(outputs) != 1:
+        return False
+    reads = [
+        node
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Name) and node.id in outputs and isinstance(node.ctx, ast.Load)
+    ]
+    return all(_is_index(above.get(it), -1) for it in reads)
+
+
+def _is_index(node: ast.AST | None, number: int) -> bool:
+    """Tell ``value[number]``, ``value[:, number]`` and ``value[:, number:]``."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    told = [
+        it.lower if isinstance(it, ast.Slice) and it.upper is None else it
+        for it in parts
+        if not (isinstance(it, ast.Slice) and it.lower is None)
+    ]
+    return len(told) == 1 and told[0] is not None and ast.unparse(told[0]) == str(number)

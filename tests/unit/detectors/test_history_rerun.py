@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.history_rerun import DETECTOR
+from rlprof.model.finding import Finding
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+AGENT = Script(
+    "agent.py",
+    """
+    import torch
+    from torch import nn
+
+    class Policy(nn.Module):
+        def forward(self, x, state=None):
+            out, state = self.lstm(x, state)
+            return self.head(out[:, -1]), state
+
+        def whole(self, x):
+            out, _ = self.lstm(x)
+            return self.head(out)
+
+        def last_state(self, x):
+            _, (state, _) = self.lstm(x)
+            return self.head(state)
+
+        def right_away(self, x):
+            return self.head(self.lstm(self.embed(x))[0][:, -1, :])
+
+        def zeros(self, x):
+            zero = (torch.zeros(1, 1, 64), torch.zeros(1, 1, 64))
+            out, _ = self.lstm(x, zero)
+            return self.head(out[:, -1])
+
+        def given(self, x, before):
+            out, _ = self.lstm(x, before)
+            return self.head(out[:, -1])
+
+    class Agent:
+        def of_a_list(self, obs):
+            self.seen.append(obs)
+            x = torch.stack([encode(it) for it in self.seen])[None]
+            return self.policy(x)
+
+        def of_a_buffer(self, obs):
+            self.buffer[self.t] = obs
+            return self.policy(torch.as_tensor(self.buffer[: self.t + 1])[None])
+
+        def of_itself(self, obs):
+            self.past = torch.cat([self.past, obs[None, None]], 1)
+            return self.policy(self.past)
+
+        def of_a_window(self, obs):
+            self.seen.append(obs)
+            return self.policy(torch.stack(self.seen[-8:])[None])
+
+        def of_a_text(self, obs):
+            return self.policy(self.words(obs["mission"]))
+
+        def to_whole(self):
+            return self.policy.whole(torch.stack(self.seen)[None])
+
+        def to_last_state(self):
+            return self.policy.last_state(torch.stack(self.seen)[None])
+
+        def to_right_away(self):
+            return self.policy.right_away(torch.stack(self.seen)[None])
+
+        def to_zeros(self):
+            return self.policy.zeros(torch.stack(self.seen)[None])
+
+        def to_given(self, state):
+            return self.policy.given(torch.stack(self.seen)[None], state)
+
+        def update(self, batch):
+            return self.policy(torch.stack(self.seen)[None])
+
+    def train(agent, env):
+        for _ in range(1000):
+            with torch.no_grad():
+                answer = agent.act(env.seen)
+            loss = agent.update(env.seen)
+    """,
+)
+RNN = f"{SITE}/torch/nn/modules/rnn.py:1100 LSTM.forward"
+LSTM = "type=torch.nn.modules.rnn.LSTM bases=torch.nn.modules.rnn.RNNBase,torch.nn.modules.module.Module"
+POLICY = f"type=agent.Policy bases=torch.nn.modules.module.Module file={AGENT.file}"
+TRAIN = AGENT.at("answer = agent.act", "train")
+MAKES = {
+    "of_a_list": "return self.policy(x)",
+    "of_a_buffer": "return self.policy(torch.as_tensor",
+    "of_itself": "return self.policy(self.past)",
+    "of_a_window": "return self.policy(torch.stack(self.seen[-8:])",
+    "of_a_text": "return self.policy(self.words",
+    **{
+        f"to_{it}": f"return self.policy.{it}("
+        for it in ("whole", "last_state", "right_away", "zeros", "given")
+    },
+    "update": "return self.policy(torch.stack(self.seen)[None])",
+}
+ASKS = {
+    "forward": "out, state = self.lstm(x, state)",
+    "whole": "out, _ = self.lstm(x)",
+    "last_state": "_, (state, _) = self.lstm(x)",
+    "right_away": "return self.head(self.lstm(self.embed(x))",
+    "zeros": "out, _ = self.lstm(x, zero)",
+    "given": "out, _ = self.lstm(x, before)",
+}
+
+
+def tensors(*lengths: int, batch: int = 1) -> list[str]:
+    return [
+        f"type=torch.Tensor shape={batch},{length},6 dtype=torch.float32 device=cpu"
+        for length in lengths
+    ]
+
+
+def asking(function: str) -> str:
+    """The place where a method of the policy asks the network."""
+    return AGENT.at(ASKS[function], f"Policy.{function}")
+
+
+def an_episode(
+    makes: str = "of_a_list",
+    asks: str = "forward",
+    x: list[str] | None = None,
+    state: str = "type=NoneType",
+    above: str = TRAIN,
+) -> RunBuilder:
+    """Ten seconds, six of them in the recurrent network."""
+    ask, made = asking(asks), AGENT.at(MAKES[makes], f"Agent.{makes}")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, above, made, ask, RNN).spends(4.0, above)
+    run.sees(made, self__policy=POLICY)
+    return run.sees(ask, self__lstm=LSTM, x=x or tensors(4, 40, 70, 25), state=state, before=state)
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, AGENT)
+
+
+@pytest.mark.parametrize("makes", ["of_a_list", "of_a_buffer", "of_itself"])
+def test_tells_a_policy_that_gives_the_whole_history(makes):
+    run = an_episode(makes)
+
+    (finding,) = found(run)
+
+    line = AGENT.line(ASKS["forward"])
+    assert finding.title == f"the LSTM goes through the history anew (agent.py:{line})"
+    assert lines_of(finding) == [line]
+    assert claimed_s(profile_of(run, AGENT), finding) == pytest.approx(6.0)
+    assert finding.evidence[1] == (
+        "it was given 32.5 steps in the middle, 70 at most, no state, and its last answer alone is used"
+    )
+
+
+@pytest.mark.parametrize("asks", ["last_state", "right_away", "zeros"])
+def test_tells_other_ways_to_ask_for_the_last_answer(asks):
+    (finding,) = found(an_episode(f"to_{asks}", asks))
+
+    assert finding.title.startswith("the LSTM goes through the history anew")
+
+
+def test_long_histories_save_more_and_a_gru_more_than_an_lstm():
+    def saved(*lengths: int, kind: str = "LSTM") -> tuple[float, float]:
+        run = an_episode(x=tensors(*lengths))
+        run.sees(asking("forward"), self__lstm=LSTM.replace("LSTM", kind))
+        (finding,) = found(run)
+        removable = finding.savings[0].removable
+        return removable.low, removable.high
+
+    short, long, gru = saved(8, 9, 10), saved(80, 90, 100), saved(8, 9, 10, kind="GRU")
+    assert short < long
+    assert short < gru
+    assert long == pytest.approx((1 - 46 / 135, 1 - 4 / 93))
+
+
+@pytest.mark.parametrize("makes", ["of_a_window", "of_a_text"])
+def test_silent_where_it_is_given(makes):
+    assert found(an_episode(makes)) == []
+
+
+@pytest.mark.parametrize("asks", ["whole", "given"])
+def test_silent_where_the_policy_is(asks):
+    carried = "type=tuple length=2 first.type=torch.Tensor first.shape=1,1,64"
+    assert found(an_episode(f"to_{asks}", asks, state=carried)) == []
+
+
+@pytest.mark.parametrize(
+    "x", [tensors(8, 8, 8, 8), tensors(1, 2, 3, 2), [*tensors(9), *tensors(5, batch=3)]]
+)
+def test_silent_for_sequences_that_do_not_grow(x):
+    assert found(an_episode(x=x)) == []
+
+
+def test_silent_in_an_update():
+    above = AGENT.at("loss = agent.update", "train")
+    assert found(an_episode("update", above=above)) == []
