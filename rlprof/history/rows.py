@@ -79,14 +79,16 @@ class History:
 
 
 def run_files(places: Iterable[Path]) -> list[Path]:
-    """The run files that are named, and those in the folders that are; each once.
+    """The run files that are named, and those in the folders that are, or in a ``.rlprof`` there; each once.
 
     Links in a folder are left out: ``latest`` is one to a file beside it.
     """
     found: dict[str, Path] = {}
     for place in places:
-        inside = sorted(path for path in place.glob("*.rlprof") if not path.is_symlink())
-        for path in inside if place.is_dir() else [place]:
+        folders = (place, place / ".rlprof")
+        inside = (path for folder in folders for path in sorted(folder.glob("*.rlprof")))
+        files = [path for path in inside if not path.is_symlink() and not path.is_dir()]
+        for path in files if place.is_dir() else [place]:
             # Not resolve(), which raises for links that lead to themselves.
             found.setdefault(os.path.realpath(path), path)
     return list(found.values())

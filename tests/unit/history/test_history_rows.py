@@ -76,6 +76,13 @@ def test_a_folder_gives_its_run_files_without_the_link_to_the_latest(tmp_path):
     assert run_files([tmp_path / "latest"]) == [tmp_path / "latest"]
 
 
+def test_a_project_gives_the_runs_that_were_recorded_there(tmp_path):
+    (tmp_path / ".rlprof").mkdir()
+    run = a_training(tmp_path / ".rlprof" / "1.rlprof")
+
+    assert run_files([tmp_path]) == [run]
+
+
 def test_rows_are_in_order_of_time_and_gain_over_the_one_before_and_the_first():
     assert gains(a_row(800, at=3), a_row(100, at=1), a_row(400, at=2)) == [
         (None, None),
