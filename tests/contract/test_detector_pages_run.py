@@ -34,6 +34,7 @@ NOT_RUN = {
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
     "dataset-crosses-bus": "found by copies to a GPU, which agents count",
     "history-rerun": "found by the values that agents look at; the tracer looks at none",
+    "padded-sequences": "its page has the function that fills up alone, and no update on what that returns",
     "ensemble-loop": "found by the values that agents look at; the tracer looks at none",
     "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,

@@ -1,0 +1,149 @@
+"""Updates of networks on sequences that were filled up to one fixed length."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final
+
+from rlprof.detectors.recognisers.recorded_graphs import asks_network
+from rlprof.model.profile import Profile
+from rlprof.profile.components import LEARNING
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.loop_elements import turns_at
+from rlprof.source.padding import Padding, paddings
+from rlprof.source.values import Values
+from rlprof.syntax.assignments import assigned
+from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.origin import Origin, origin_of_file
+
+FEWEST_SEEN: Final = 2
+"""Lengths of sequences from which on they tell how much is filled up."""
+
+MOST_CALLERS: Final = 3
+"""Functions between the one that fills up and the update, at most."""
+
+_Function = tuple[str, str]
+"""File and qualified name."""
+
+
+@dataclass(slots=True)
+class PaddedBatches:
+    """What one function fills up."""
+
+    padding: Padding
+    place: Line
+    lengths: frozenset[int]
+    """Those of sequences that were seen; none where nobody looked."""
+    width: int | None
+    """To which they are filled up, if that was seen."""
+    nodes: set[int] = field(default_factory=set)
+    """Forward passes of networks in updates on them."""
+
+    @property
+    def middle(self) -> float | None:
+        """The middle one of the lengths; None where too few were seen."""
+        return median(self.lengths) if len(self.lengths) >= FEWEST_SEEN else None
+
+
+def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
+    """Look for them in the steady phase; of several statements of one function the first."""
+    modules = {
+        file: module
+        for file in profile.sources
+        if origin_of_file(file) is Origin.YOURS and (module := lines.module(file)) is not None
+    }
+    values = Values(profile.values)
+    found: dict[_Function, PaddedBatches] = {}
+    for padding in paddings(modules):
+        place = Line(padding.file, padding.line, padding.function.qualname)
+        seen, width = _seen(modules[padding.file], padding, values)
+        key = (padding.file, padding.function.qualname)
+        batches = found.setdefault(key, PaddedBatches(padding, place, frozenset(), width))
+        batches.lengths |= seen
+    for batches in found.values():
+        batches.nodes.update(_updates(profile, _around(batches.padding, modules)))
+    return [it for it in found.values() if it.nodes]
+
+
+def _seen(
+    module: SourceModule, padding: Padding, values: Values
+) -> tuple[frozenset[int], int | None]:
+    """Return the lengths of sequences, and the width that they are filled up to, as far as looks at the function tell."""
+    function = padding.function
+    known = values.within(padding.file, function.qualname)
+    sequence = ast.unparse(padding.sequence)
+    lengths = {
+        size
+        for text, value in known.items()
+        if text == sequence or text.startswith(f"{sequence}.")
+        for size in (*value.lengths, *value.counts)
+    }
+    for turns in turns_at(module, padding.line):
+        container = turns.container(padding.sequence)
+        held = known.get(ast.unparse(container)) if container is not None else None
+        lengths |= held.lengths_of_first if held is not None else set()
+    array = known.get(padding.array)
+    shape = array.shape if array is not None else None
+    width = shape[padding.axis] if shape and len(shape) > padding.axis else None
+    if isinstance(padding.width, ast.Constant) and isinstance(padding.width.value, int):
+        width = padding.width.value
+    return frozenset(lengths), width
+
+
+def _around(padding: Padding, modules: Mapping[str, SourceModule]) -> set[_Function]:
+    """Return the function that fills up, those that call it, by its name, and of those that hand on what it gives their callers."""
+    around = {(padding.file, padding.function.qualname)}
+    names = {padding.function.node.name}
+    for _ in range(MOST_CALLERS):
+        callers = [
+            (file, statement, statement.function)
+            for file, module in modules.items()
+            for statement in module.statements
+            if statement.function is not None and not names.isdisjoint(_mentioned(statement))
+        ]
+        around |= {(file, function.qualname) for file, _, function in callers}
+        names = {
+            function.node.name
+            for file, statement, function in callers
+            if _hands_on(modules[file], statement)
+        }
+    return around
+
+
+def _hands_on(module: SourceModule, statement: Statement) -> bool:
+    """Tell whether the function returns, or yields, what ``statement`` computes."""
+    variables = {
+        each.target.id for each in assigned(statement.node) if isinstance(each.target, ast.Name)
+    }
+    return _gives(statement) or any(
+        _gives(it) and not variables.isdisjoint(_mentioned(it))
+        for it in module.statements
+        if it.function is statement.function
+    )
+
+
+def _gives(statement: Statement) -> bool:
+    return isinstance(statement.node, ast.Return) or any(
+        isinstance(it, ast.Yield | ast.YieldFrom) for it in statement.walk()
+    )
+
+
+def _mentioned(statement: Statement) -> Iterator[str]:
+    for node in statement.walk():
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
+
+
+def _updates(profile: Profile, functions: set[_Function]) -> Iterator[int]:
+    """Yield the forward passes below these functions that are part of an update."""
+    tree = profile.steady
+    for top in tree.topmost(asks_network):
+        frames = map(tree.frame, tree.ancestors(top))
+        is_update = bool(profile.parts) and profile.parts[top] == LEARNING
+        if is_update and any((it.file, it.function) in functions for it in frames):
+            yield from tree.subtree(top)

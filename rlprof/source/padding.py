@@ -1,0 +1,217 @@
+"""Sequences that a file fills up to one fixed length, whatever their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rlprof.syntax.ancestors import parents
+from rlprof.syntax.assignments import assigned
+from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+
+_MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
+_PADS: Final = _MAKES | {"pad", "constant_pad_nd"}
+_COUNTS: Final = frozenset({"len", "size", "max", "min", "sum"})
+"""Calls of which a number depends on what there is."""
+_MOST_LEVELS: Final = 4
+
+
+class Padding(NamedTuple):
+    """A statement that fills up one sequence after the other."""
+
+    file: str
+    function: Function
+    line: int
+    width: ast.expr
+    """As written: ``self.cfg.time_limit``."""
+    sequence: ast.expr
+    """What the length of one is asked of: ``episode`` of ``len(episode)``."""
+    array: str = ""
+    """The array that is written, if that is how it is filled up."""
+    axis: int = 0
+    """The axis of the array along which it is filled up."""
+
+
+def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
+    """Yield them in all files of a program: rows of an array of zeros that are written up to the length of a sequence, and what is added to a
+    sequence for the rest. Those whose width is that of the longest of a batch are left out.
+    """
+    widths = _Widths(modules)
+    for file, module in modules.items():
+        for statement in module.statements:
+            function = statement.function
+            if function is None:
+                continue
+            for it in (*_filled(function, statement), *_added(module, statement)):
+                sequence = _sequence(it.length, function)
+                if sequence is not None and widths.is_fixed(it.width, module, function):
+                    line = statement.first_line
+                    yield Padding(file, function, line, it.width, sequence, it.array, it.axis)
+
+
+class _Filled(NamedTuple):
+    """A width, and how much of it a sequence takes."""
+
+    width: ast.expr
+    length: ast.expr
+    array: str = ""
+    axis: int = 0
+
+
+def _filled(function: Function, statement: Statement) -> Iterator[_Filled]:
+    """Yield what is written up to a length: ``rows[i, :len(episode)] = episode``."""
+    for each in assigned(statement.node):
+        match each.target:
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if statement.in_loop:
+                axes = index.elts if isinstance(index, ast.Tuple) else [index]
+                for axis, taken in enumerate(axes):
+                    sizes = _sizes(only_value(function, name))
+                    match taken:
+                        case ast.Slice(lower=None, upper=ast.expr() as upper, step=None):
+                            if axis < len(sizes):
+                                yield _Filled(sizes[axis], upper, name, axis)
+
+
+def _sizes(made: ast.expr | None) -> Sequence[ast.expr]:
+    """The sizes of an array that is made of one number."""
+    match made:
+        case ast.Call(args=[ast.Tuple(elts=sizes) | ast.List(elts=sizes), *_]):
+            pass
+        case ast.Call(args=sizes):
+            pass
+        case _:
+            return ()
+    return sizes if called_name(made) in _MAKES else ()
+
+
+def _added(module: SourceModule, statement: Statement) -> Iterator[_Filled]:
+    """Yield what is added to a sequence for the rest: ``[0] * (width - len(tokens))``."""
+    for node in statement.walk():
+        match node:
+            case ast.BinOp(left=width, op=ast.Sub(), right=length) if _is_padded_by(module, node):
+                yield _Filled(width, length)
+
+
+def _is_padded_by(module: SourceModule, number: ast.expr) -> bool:
+    """Tell whether ``number`` is how many elements are added: of a list, or in a call that pads."""
+    above = parents(module)
+    node = above.get(number)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
+    while isinstance(node, ast.Tuple | ast.List | ast.keyword):
+        node = above.get(node)
+    return isinstance(node, ast.Call) and called_name(node) in _PADS
+
+
+def _sequence(length: ast.expr, function: Function, levels: int = 0) -> ast.expr | None:
+    """Return what the length is of: ``episode`` of ``len(episode)``, of ``min(len(episode), most)`` and of ``k`` where that was assigned."""
+    match length:
+        case ast.Call(func=ast.Name(id="len"), args=[of]):
+            return of
+        case ast.Subscript(value=ast.Attribute(value=of, attr="shape")):
+            return of
+        case ast.Call(func=ast.Attribute(value=of, attr="size"), args=[_]):
+            return of
+        case ast.Call(func=ast.Name(id="min"), args=parts):
+            found = (_sequence(it, function, levels + 1) for it in parts)
+            return next((it for it in found if it is not None), None)
+        case ast.BinOp(left=left, right=ast.Constant()):
+            return _sequence(left, function, levels + 1)
+        case ast.Name(id=name) if levels < _MOST_LEVELS:
+            made = only_value(function, name)
+            return None if made is None else _sequence(made, function, levels + 1)
+    return None
+
+
+class _Widths:
+    """What a program's source shows of the numbers that arrays are made of."""
+
+    def __init__(self, modules: Mapping[str, SourceModule]) -> None:
+        self._modules = modules
+
+    def is_fixed(
+        self, width: ast.expr, module: SourceModule, function: Function | None, levels: int = 0
+    ) -> bool:
+        """Tell whether one does not depend on the sequences."""
+        if levels > _MOST_LEVELS:
+            return False
+        match width:
+            case ast.Constant(value=int()):
+                return True
+            case ast.BinOp(left=left, right=right):
+                return all(self.is_fixed(it, module, function, levels + 1) for it in (left, right))
+            case ast.Attribute(attr=name):
+                return not any(map(_counts, self._given_to_attributes(name)))
+            case ast.Name(id=name):
+                values = [*self._values(name, module, function)]
+                return bool(values) and all(
+                    self.is_fixed(value, of, at, levels + 1) for value, of, at in values
+                )
+        return False
+
+    def _values(
+        self, name: str, module: SourceModule, function: Function | None
+    ) -> Iterator[tuple[ast.expr, SourceModule, Function | None]]:
+        """Yield what a name may stand for: what it is assigned, what callers give for an argument, and its default."""
+        if function is not None and name in _parameters(function):
+            yield from self._given(function, name)
+            if (default := _default(function, name)) is not None:
+                yield default, module, None
+            return
+        own = [it for it in module.statements if it.function is function]
+        within = [it for it in module.statements if it.function is None]
+        for at, statements in ((function, own), (None, within)):
+            found = [
+                each.value
+                for statement in statements
+                for each in assigned(statement.node)
+                if isinstance(each.target, ast.Name) and each.target.id == name
+            ]
+            if found:
+                yield from ((value, module, at) for value in found)
+                return
+
+    def _given(
+        self, function: Function, name: str
+    ) -> Iterator[tuple[ast.expr, SourceModule, Function | None]]:
+        """Yield what calls by the function's name hand over."""
+        names = _parameters(function)
+        position = names.index(name) - (names[:1] in (["self"], ["cls"]))
+        for module in self._modules.values():
+            for statement in module.statements:
+                for call in statement.walk():
+                    if isinstance(call, ast.Call) and called_name(call) == function.node.name:
+                        by_name = [it.value for it in call.keywords if it.arg == name]
+                        for given in by_name or call.args[position : position + 1]:
+                            yield given, module, statement.function
+
+    def _given_to_attributes(self, name: str) -> Iterator[ast.expr]:
+        for module in self._modules.values():
+            for statement in module.statements:
+                for each in assigned(statement.node):
+                    if isinstance(each.target, ast.Attribute) and each.target.attr == name:
+                        yield each.value
+
+
+def _parameters(function: Function) -> list[str]:
+    arguments = function.node.args
+    return [it.arg for it in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _default(function: Function, name: str) -> ast.expr | None:
+    arguments = function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    last = zip(reversed(positional), reversed(arguments.defaults), strict=False)
+    by_keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return next((default for it, default in (*last, *by_keyword) if it.arg == name), None)
+
+
+def _counts(value: ast.expr) -> bool:
+    """Tell whether a value may be the length of something, or the largest of several."""
+    return any(
+        (isinstance(it, ast.Call) and called_name(it) in _COUNTS)
+        or (isinstance(it, ast.Attribute) and it.attr == "shape")
+        for it in ast.walk(value)
+    )

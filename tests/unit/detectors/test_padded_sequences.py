@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from rlprof.detectors.padded_sequences import DETECTOR, LONGEST, UNKNOWN
+from rlprof.model.finding import Finding, Range
+from tests.factories import RunBuilder, a_run
+from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+
+TRAIN = Script(
+    "train.py",
+    """
+    import numpy as np
+    import torch
+
+    LIMIT = 100
+
+    class Trainer:
+        def collate(self, episodes):
+            rows = np.zeros((len(episodes), LIMIT, 4))
+            for i, episode in enumerate(episodes):
+                rows[i, :len(episode)] = episode
+            return torch.from_numpy(rows)
+
+        def update(self, episodes):
+            values = self.net(self.collate(episodes))
+            loss = values.pow(2).mean()
+            loss.backward()
+            self.optimizer.step()
+
+        def look_ahead(self, episodes):
+            return self.net(self.collate(episodes))
+
+        def other_update(self, batch):
+            loss = self.net(batch).mean()
+            loss.backward()
+
+    def main(trainer, env):
+        while True:
+            trainer.update(trainer.collect(env))
+            trainer.other_update(env.batch)
+    """,
+)
+CALL = f"{SITE}/torch/nn/modules/module.py:1790 Module._call_impl"
+BACKWARD = f"{SITE}/torch/autograd/graph.py:869 _engine_run_backward"
+FILLS = TRAIN.at("rows[i, :", "Trainer.collate")
+UPDATES = TRAIN.at("trainer.update", "main")
+ASKS = TRAIN.at("values = self.net", "Trainer.update")
+
+
+def a_training(*, seen: list[str] | None = None) -> RunBuilder:
+    """Ten seconds, three in the network's forward passes, four in the backward pass, one where sequences are filled up."""
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(3.0, UPDATES, ASKS, CALL)
+    run.spends(4.0, UPDATES, TRAIN.at("loss.backward()", "Trainer.update"), BACKWARD)
+    run.spends(1.0, UPDATES, ASKS, FILLS).spends(2.0, UPDATES)
+    if seen:
+        run.sees(FILLS, episode=seen, rows="type=numpy.ndarray shape=16,100,4 dtype=f8")
+    return run
+
+
+def found(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, TRAIN)
+
+
+def arrays(*lengths: int) -> list[str]:
+    return [f"type=numpy.ndarray shape={length},4 dtype=f8" for length in lengths]
+
+
+def test_tells_updates_on_sequences_that_are_filled_up():
+    run = a_training()
+
+    (finding,) = found(run)
+
+    line = TRAIN.line("rows[i, :")
+    assert finding.title == f"sequences are filled up to a fixed length (train.py:{line})"
+    assert lines_of(finding) == [line]
+    assert claimed_s(profile_of(run, TRAIN), finding) == pytest.approx(7.0)
+    assert finding.evidence[1] == (
+        "to LIMIT, whatever the length of episode; how long they are was not seen"
+    )
+    assert finding.savings[0].removable == UNKNOWN
+
+
+def test_the_price_is_what_was_seen_of_their_lengths():
+    (finding,) = found(a_training(seen=arrays(30, 20, 40)))
+
+    assert finding.savings[0].removable == Range(
+        pytest.approx(1 - LONGEST * 0.3), pytest.approx(0.7)
+    )
+    assert finding.evidence[1].endswith("20 to 40 of 100 were seen")
+
+
+def test_full_sequences_save_nothing():
+    assert [it.savings[0].removable.high for it in found(a_training(seen=arrays(99, 101)))] == [0.0]
+
+
+def test_silent_for_updates_on_other_batches():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    above = TRAIN.at("trainer.other_update", "main")
+    run.spends(5.0, above, TRAIN.at("loss = self.net(batch)", "Trainer.other_update"), CALL)
+    run.spends(4.0, above, TRAIN.at("loss.backward()", "Trainer.other_update"), BACKWARD)
+    run.spends(1.0, UPDATES, ASKS, FILLS)
+
+    assert found(run) == []
+
+
+def test_silent_where_no_update_is_made():
+    asks = TRAIN.at("return self.net(self.collate", "Trainer.look_ahead")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(5.0, UPDATES, asks, CALL).spends(5.0, UPDATES, asks, FILLS)
+
+    assert found(run) == []

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import ast
+from textwrap import dedent, indent
+
+import pytest
+
+from rlprof.source.padding import paddings
+from rlprof.syntax.module import SourceModule
+
+SETTINGS = """
+import numpy as np
+
+WIDTH = 64
+PARTS = 2
+
+class Config:
+    def __init__(self, limit=200):
+        self.limit = limit
+"""
+
+
+def found(body: str, *others: str, arguments: str = "self, episodes") -> list[tuple[str, str]]:
+    """Widths and sequences of a function with this body, and what else is in its file."""
+    function = f"def collate({arguments}):\n{indent(dedent(body), '    ')}"
+    text = "\n".join([SETTINGS, function, *map(dedent, others)])
+    modules = {"train.py": SourceModule(ast.parse(text))}
+    return [(ast.unparse(it.width), ast.unparse(it.sequence)) for it in paddings(modules)]
+
+
+WRITTEN = """
+rows = np.zeros((len(episodes), {width}, 4))
+for i, episode in enumerate(episodes):
+    rows[i, :len(episode)] = episode
+"""
+
+
+@pytest.mark.parametrize("width", ["64", "WIDTH", "self.limit", "WIDTH // PARTS", "self.config.limit"])  # fmt: skip
+def test_finds_rows_that_are_written_up_to_a_length(width):
+    assert found(WRITTEN.format(width=width)) == [(width, "episode")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+        horizon = self.limit
+        rows = torch.zeros(horizon, len(episodes), 4)
+        for i, episode in enumerate(episodes):
+            k = len(episode)
+            rows[:k, i] = episode
+        """,
+        """
+        rows = np.full((len(episodes), WIDTH), 0)
+        for i, episode in enumerate(episodes):
+            n = min(episode.shape[0], WIDTH)
+            rows[i, :n] = episode[:n]
+        """,
+        """
+        for episode in episodes:
+            yield np.pad(episode, ((0, WIDTH - len(episode)), (0, 0)))
+        """,
+        """
+        return [episode + [0] * (WIDTH - len(episode)) for episode in episodes]
+        """,
+        """
+        return [np.concatenate([episode, np.zeros((WIDTH - len(episode), 4))]) for episode in episodes]
+        """,
+    ],
+    ids=["first axis", "cut", "pad", "list", "joined"],
+)
+def test_finds_other_ways_to_fill_up(body):
+    assert [sequence for _, sequence in found(body)] == ["episode"]
+
+
+@pytest.mark.parametrize(
+    ("call", "is_found"),
+    [
+        ("collate(agent, episodes, WIDTH)", True),
+        ("collate(agent, episodes, width=64)", True),
+        ("collate(agent, episodes, max(map(len, episodes)))", False),
+        ("collate(agent, episodes, longest)", False),
+        ("other(agent)", False),
+    ],
+)
+def test_a_width_that_is_handed_over_is_what_callers_give(call, is_found):
+    caller = f"""
+    def update(agent, episodes):
+        longest = max(len(it) for it in episodes)
+        return {call}
+    """
+    told = found(WRITTEN.format(width="width"), caller, arguments="agent, episodes, width")
+    assert bool(told) == is_found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        WRITTEN.format(width="max(map(len, episodes))"),
+        "longest = max(map(len, episodes))" + WRITTEN.format(width="longest"),
+        WRITTEN.format(width="self.longest"),
+        "rows = np.zeros((8, WIDTH))\nrows[0, :len(episodes)] = episodes",
+        "rows = np.zeros((8, WIDTH))\nfor i, it in enumerate(episodes):\n    rows[i, :4] = it",
+        "rest = WIDTH - len(episodes)\nreturn rest * 2",
+    ],
+    ids=["longest", "variable", "attribute", "one row", "a part", "counted"],
+)
+def test_finds_nothing_where_it_is_not_fixed_or_not_filled_up(body):
+    longest = """
+    def note(self, episodes):
+        self.longest = max(self.longest, len(episodes))
+    """
+    assert found(body, longest) == []
