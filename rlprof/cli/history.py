@@ -21,7 +21,7 @@ from rlprof.cli.output import (
     hand_out,
     in_words,
 )
-from rlprof.errors import UsageError
+from rlprof.errors import EXIT_ERROR, UsageError
 
 if TYPE_CHECKING:
     from rlprof.history.rows import History, HistoryRow, Unread
@@ -58,8 +58,10 @@ def history(
     files = _files(places or [LATEST.parent])
     if output is not None:
         check_output(output, force=force, reads=files)
-    text = _document(_read(files), format_, to_terminal=output is None)
-    hand_out(text, output, force=force)
+    found = _read(files)
+    hand_out(_document(found, format_, to_terminal=output is None), output, force=force)
+    if not found.rows:
+        raise typer.Exit(EXIT_ERROR)
 
 
 def _files(places: list[Path]) -> list[Path]:

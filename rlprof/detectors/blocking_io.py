@@ -19,7 +19,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.file_access import file_access
 from rlprof.source.library_kinds import kind_of
-from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
@@ -137,6 +137,9 @@ _FUNCTIONS: Final = {
 
 _of_library: Final = kind_of(_FUNCTIONS, lambda library: library.accesses)
 
+_LOADS: Final = re.compile(r"(load|read|from_pretrained|from_file)(?!_state_dict)")
+"""Functions of libraries that the user's own line calls to make something of a file."""
+
 _TAKES_BYTES: Final = re.compile(
     r"/(codecs|encodings[/]\w+|_bootlocale|tempfile|pickle)\.py$|/json/"
 )
@@ -174,7 +177,30 @@ def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
         elif parent in found and _takes_bytes(frame):
             found[node] = found[parent]
             below.add(node)
+    for node in [*_loading(lines, found)]:
+        for inside in tree.subtree(node, lambda it: lines.is_yours(tree.frame(it))):
+            found.setdefault(inside, Access.READ)
     return found
+
+
+def _loading(lines: UserLines, found: Mapping[int, Access]) -> Iterator[int]:
+    """Yield the calls of libraries' functions that load something, such as a model, and read a file for it, at all lines of these functions:
+    whoever keeps what they give needs neither.
+    """
+    tree = lines.tree
+    callers: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    for node in (node for node, access in found.items() if access is Access.READ):
+        for above in (node, *tree.ancestors(node)):
+            frame, caller = tree.frame(above), tree.nodes[above].parent
+            if lines.is_yours(frame):
+                break
+            if _LOADS.match(last_name(frame.function)) and lines.owner(above) == caller:
+                callers[caller].add((frame.file, frame.function))
+    for caller, functions in callers.items():
+        for node in tree.children(caller):
+            frame = tree.frame(node)
+            if (frame.file, frame.function) in functions:
+                yield node
 
 
 def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:

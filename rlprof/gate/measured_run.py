@@ -154,7 +154,8 @@ def _check_steps(recording: Recording, throughput: Throughput, program: Program,
             f"{program.run_name(pair)} ended well, but nothing counted its steps",
             slug="no-steps",
             hint="count them with rlprof.step(n) in the loop, or tell rlprof where they are: "
-            "--steps-from MODULE:FUNCTION, --sps-pattern REGEX",
+            "--steps-from MODULE:FUNCTION, --sps-pattern REGEX (an environment of your own is found by "
+            "its use in rlprof run alone: how many steps pass before would differ from run to run)",
         )
 
 

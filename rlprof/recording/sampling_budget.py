@@ -22,8 +22,8 @@ ALL_SAMPLERS_SHARE: Final = 0.005
 MOST_CROWDED: Final = 10
 """Processes per core from which on the rate of the first seconds falls no further: 10 Hz."""
 
-SLOWEST_US: Final = 250_000
-"""Four looks a second: fewer would leave windows of a second without any."""
+SLOWEST_US: Final = 500_000
+"""Two looks a second: fewer would leave windows of a second without any."""
 
 GRID_US: Final = 10_607
 """Intervals of settled processes are multiples of this: a small change is not worth a new sampler. Not a round

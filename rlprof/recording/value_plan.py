@@ -14,6 +14,7 @@ from rlprof.recording.seen_inputs import SeenInputs
 from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.tracked import ProcessWindow
 from rlprof.syntax.operands import MOST_OPERANDS, Operand, operands
+from rlprof.syntax.padding import looked_at
 from rlprof.syntax.pure import Pure, pure_at
 
 _MOST_COST: Final = 0.0007
@@ -142,6 +143,9 @@ class ValuePlan:
     def _operands(self, frame: Frame) -> Sequence[Operand]:
         module = self._lines.module(frame)
         found: Sequence[Operand] = operands(module, frame.line) if module else ()
+        function = module.function_at(frame.line) if module else None
+        if module is not None and function is not None:
+            found = (*found, *looked_at(module, function.first_line))
         inputs, in_pairs = self._inputs_to_compare(frame)
         others = (operand for operand in found if operand not in inputs)
         found = [*to_compare(inputs, in_pairs=in_pairs), *others][:MOST_OPERANDS]

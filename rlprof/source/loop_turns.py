@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.source.loop_elements import elements
 from rlprof.source.tensors import Tensors
+from rlprof.syntax.loop_elements import elements
 from rlprof.syntax.module import Loop, called_name
 
 FEW: Final = 8

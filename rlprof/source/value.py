@@ -64,15 +64,6 @@ class Value:
         return frozenset(count for count in told if count is not None)
 
     @property
-    def lengths_of_first(self) -> frozenset[int]:
-        """Elements, or rows, that the first element of a container was seen to have."""
-        shapes = (shape_of(it.fields, "first.") for it in self._seen)
-        told = (whole_number(it.fields.get("first.length", "")) for it in self._seen)
-        return frozenset(
-            (*(shape[0] for shape in shapes if shape), *(it for it in told if it is not None))
-        )
-
-    @property
     def types(self) -> frozenset[str]:
         """All types that it was seen to have."""
         return frozenset(it.fields.get("type", "") for it in self._seen)

@@ -13,9 +13,9 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn, paths
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
+from rlprof.syntax.loop_elements import Turns, turns_at
 
 FEWEST_NETWORKS: Final = 3
 """Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""

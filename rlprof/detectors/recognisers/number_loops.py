@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import NUMPY, root_name
 from rlprof.syntax.assignments import assigned
+from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import SourceModule, called_name
 
 FEWEST: Final = 64

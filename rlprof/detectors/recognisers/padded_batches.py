@@ -12,12 +12,11 @@ from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.profile.components import LEARNING
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.loop_elements import turns_at
-from rlprof.source.padding import Padding, paddings
 from rlprof.source.values import Values
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, Statement
 from rlprof.syntax.origin import Origin, origin_of_file
+from rlprof.syntax.padding import Padding, looked_at, paddings
 
 FEWEST_SEEN: Final = 2
 """Lengths of sequences from which on they tell how much is filled up."""
@@ -59,38 +58,42 @@ def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
     found: dict[_Function, PaddedBatches] = {}
     for padding in paddings(modules):
         place = Line(padding.file, padding.line, padding.function.qualname)
-        seen, width = _seen(modules[padding.file], padding, values)
+        width = _width(padding, values)
         key = (padding.file, padding.function.qualname)
-        batches = found.setdefault(key, PaddedBatches(padding, place, frozenset(), width))
-        batches.lengths |= seen
+        found.setdefault(key, PaddedBatches(padding, place, frozenset(), width))
     for batches in found.values():
-        batches.nodes.update(_updates(profile, _around(batches.padding, modules)))
+        around = _around(batches.padding, modules)
+        batches.lengths |= _lengths(batches.padding, around, modules, values)
+        batches.nodes.update(_updates(profile, around))
     return [it for it in found.values() if it.nodes]
 
 
-def _seen(
-    module: SourceModule, padding: Padding, values: Values
-) -> tuple[frozenset[int], int | None]:
-    """Return the lengths of sequences, and the width that they are filled up to, as far as looks at the function tell."""
-    function = padding.function
-    known = values.within(padding.file, function.qualname)
-    sequence = ast.unparse(padding.sequence)
-    lengths = {
-        size
-        for text, value in known.items()
-        if text == sequence or text.startswith(f"{sequence}.")
-        for size in (*value.lengths, *value.counts)
-    }
-    for turns in turns_at(module, padding.line):
-        container = turns.container(padding.sequence)
-        held = known.get(ast.unparse(container)) if container is not None else None
-        lengths |= held.lengths_of_first if held is not None else set()
-    array = known.get(padding.array)
-    shape = array.shape if array is not None else None
-    width = shape[padding.axis] if shape and len(shape) > padding.axis else None
+def _width(padding: Padding, values: Values) -> int | None:
+    """Return the width that sequences are filled up to, as far as the source or a look at the array tells."""
     if isinstance(padding.width, ast.Constant) and isinstance(padding.width.value, int):
-        width = padding.width.value
-    return frozenset(lengths), width
+        return padding.width.value
+    array = values.within(padding.file, padding.function.qualname).get(padding.array)
+    shape = array.shape if array is not None else None
+    return shape[padding.axis] if shape and len(shape) > padding.axis else None
+
+
+def _lengths(
+    padding: Padding,
+    around: set[_Function],
+    modules: Mapping[str, SourceModule],
+    values: Values,
+) -> frozenset[int]:
+    """Return the lengths of sequences that were seen, where they are filled up and where they are handed over for that."""
+    texts = {(padding.file, padding.function.qualname, ast.unparse(padding.sequence))}
+    texts |= {
+        (file, function.qualname, operand.text)
+        for file, module in modules.items()
+        for function in module.functions
+        if (file, function.qualname) in around
+        for operand in looked_at(module, function.first_line)
+    }
+    seen = (values.within(file, name).get(text) for file, name, text in texts)
+    return frozenset(size for it in seen if it is not None for size in (*it.lengths, *it.counts))
 
 
 def _around(padding: Padding, modules: Mapping[str, SourceModule]) -> set[_Function]:

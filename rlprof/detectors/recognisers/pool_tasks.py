@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from rlprof.model.profile import Profile
 from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.lines import UserLines
-from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Values, value_of
+from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
     SourceModule,
     Statement,

@@ -14,9 +14,9 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.loop_elements import Turns, turns_at
 from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import root_name
+from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
     Function,
     SourceModule,

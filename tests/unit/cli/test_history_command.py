@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rlprof.errors import EXIT_USAGE
+from rlprof.errors import EXIT_ERROR, EXIT_USAGE
 from tests.factories import a_run
 from tests.run_files import write_run
 
@@ -30,6 +30,13 @@ def test_the_runs_of_this_directory_are_shown(command_line, folder):
     assert "train.py" in answer.stdout
     assert "2.rlprof is not a run file" in answer.stdout
     assert answer.stderr == ""
+
+
+def test_it_fails_where_no_run_could_be_read(command_line, folder):
+    answer = command_line("history", ".rlprof/2.rlprof")
+
+    assert answer.exit_code == EXIT_ERROR
+    assert "2.rlprof is not a run file" in answer.stdout
 
 
 def test_it_is_written_in_another_format(command_line, folder):

@@ -100,6 +100,30 @@ def test_knows_what_is_done_to_files(stack, what):
     assert finding.locations
 
 
+LOAD_MODEL = f"{SITE}/stable_baselines3/common/base_class.py:670 BaseAlgorithm.load"
+READ_ZIP = f"{SITE}/stable_baselines3/common/save_util.py:400 load_from_zip_file"
+TORCH_LOAD = f"{SITE}/torch/serialization.py:1300 load"
+MAKE_LAYER = f"{SITE}/torch/nn/modules/linear.py:100 Linear.__init__"
+
+
+def test_what_is_loaded_costs_what_is_made_of_the_file_too():
+    run = a_training(1.0, LEARN, LOAD_MODEL, READ_ZIP, TORCH_LOAD)
+    run.spends(3.0, LEARN, LOAD_MODEL.replace(":670", ":690"), MAKE_LAYER)
+    run.spends(2.0, LEARN, MAKE_LAYER)
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
+
+
+def test_what_a_library_makes_without_a_file_is_not_loaded():
+    run = a_training(1.0, LOAD).spends(3.0, LEARN, LOAD_MODEL, MAKE_LAYER)
+
+    (finding,) = found(run)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(1.0)
+
+
 def test_silent_just_under_its_threshold():
     assert found(a_training(10 * MIN_SHARE * 0.9, LOAD)) == []
     assert len(found(a_training(10 * MIN_SHARE * 1.1, LOAD))) == 1

@@ -91,6 +91,16 @@ def test_the_price_is_what_was_seen_of_their_lengths():
     assert finding.evidence[1].endswith("20 to 40 of 100 were seen")
 
 
+def test_lengths_are_seen_where_the_sequences_are_handed_over():
+    run = a_training()
+    run.sees(FILLS, rows="type=numpy.ndarray shape=16,100,4 dtype=f8")
+    run.sees(TRAIN.at("loss.backward()", "Trainer.update"), **{"episodes[0]": arrays(50, 60, 40)})
+
+    (finding,) = found(run)
+
+    assert finding.savings[0].removable == Range(pytest.approx(0.25), pytest.approx(0.5))
+
+
 def test_full_sequences_save_nothing():
     assert [it.savings[0].removable.high for it in found(a_training(seen=arrays(99, 101)))] == [0.0]
 

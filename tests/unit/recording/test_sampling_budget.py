@@ -49,7 +49,7 @@ def test_all_settled_samplers_keep_to_their_share_of_all_cores(live):
     assert live * LOOK_US / interval <= 2 * ALL_SAMPLERS_SHARE * 1.5
 
 
-def test_however_dear_a_look_is_there_are_four_a_second():
+def test_however_dear_a_look_is_there_are_two_a_second():
     assert settled(SamplingBudget(None, usable_cores=2), live=64, look_us=5000) == SLOWEST_US
 
 

@@ -5,8 +5,8 @@ from textwrap import dedent, indent
 
 import pytest
 
-from rlprof.source.padding import paddings
 from rlprof.syntax.module import SourceModule
+from rlprof.syntax.padding import looked_at, paddings
 
 SETTINGS = """
 import numpy as np
@@ -111,3 +111,38 @@ def test_finds_nothing_where_it_is_not_fixed_or_not_filled_up(body):
         self.longest = max(self.longest, len(episodes))
     """
     assert found(body, longest) == []
+
+
+def looked_at_in(name: str) -> list[str]:
+    """Operands that are asked for at the lines of a function."""
+    text = """
+    class Trainer:
+        def collate(self, episodes):
+            rows = np.zeros((64, len(episodes), 4))
+            for i, episode in enumerate(episodes):
+                k = len(episode)
+                rows[:k, i] = episode.seen
+            return rows
+
+        def update(self, batch):
+            loss = self.net(self.collate(batch.episodes)).mean()
+            loss.backward()
+
+        def log(self, batch):
+            print(batch)
+    """
+    module = SourceModule(ast.parse(dedent(text)))
+    (function,) = (it for it in module.functions if it.node.name == name)
+    return [operand.text for operand in looked_at(module, function.first_line)]
+
+
+@pytest.mark.parametrize(
+    ("function", "operands"),
+    [
+        ("collate", ["episodes[0].seen"]),
+        ("update", ["batch.episodes[0].seen"]),
+        ("log", []),
+    ],
+)
+def test_the_first_sequence_is_looked_at_where_it_is_handed_over(function, operands):
+    assert looked_at_in(function) == operands

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.bound_inputs import arguments_given, only_value
+from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.operands import Operand, operand_of
 
 _MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
 _PADS: Final = _MAKES | {"pad", "constant_pad_nd"}
@@ -27,7 +30,7 @@ class Padding(NamedTuple):
     width: ast.expr
     """As written: ``self.cfg.time_limit``."""
     sequence: ast.expr
-    """What the length of one is asked of: ``episode`` of ``len(episode)``."""
+    """What is as long as one of them: ``episode.rows`` where that is written up to ``len(episode)``."""
     array: str = ""
     """The array that is written, if that is how it is filled up."""
     axis: int = 0
@@ -47,8 +50,52 @@ def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
             for it in (*_filled(function, statement), *_added(module, statement)):
                 sequence = _sequence(it.length, function)
                 if sequence is not None and widths.is_fixed(it.width, module, function):
-                    line = statement.first_line
-                    yield Padding(file, function, line, it.width, sequence, it.array, it.axis)
+                    line, written = statement.first_line, _written(statement, sequence)
+                    yield Padding(file, function, line, it.width, written, it.array, it.axis)
+
+
+@lru_cache(maxsize=1024)
+def looked_at(module: SourceModule, first_line: int) -> Sequence[Operand]:
+    """Return the first one of the sequences that the function which begins there fills up, or hands to one of its file that does: looks at it
+    tell how long they are, though the lines that fill up take no time.
+    """
+    function = module.function_at(first_line)
+    found: list[Operand | None] = []
+    for padding in paddings({"": module}) if function is not None else ():
+        root, _, rest = ast.unparse(padding.sequence).partition(".")
+        for turns in turns_at(module, padding.line):
+            container = turns.elements.get(root)
+            if container is None or function is None:
+                continue
+            for held in _handed(module, function, padding.function, container):
+                text = f"{ast.unparse(held)}[0]{'.' if rest else ''}{rest}"
+                found.append(operand_of(ast.parse(text, mode="eval").body))
+    return [it for it in dict.fromkeys(found) if it is not None]
+
+
+def _handed(
+    module: SourceModule, function: Function, fills: Function, container: ast.expr
+) -> Iterator[ast.expr]:
+    """Yield the container that ``fills`` goes through, as ``function`` calls it."""
+    if function is fills:
+        yield container
+        return
+    for statement in module.statements:
+        for call in statement.walk() if statement.function is function else ():
+            if isinstance(call, ast.Call) and called_name(call) == fills.node.name:
+                given = (arguments_given(module, call, fills) or {}).get(ast.unparse(container))
+                if given is not None:
+                    yield given
+
+
+def _written(statement: Statement, sequence: ast.expr) -> ast.expr:
+    """Return what is written, where that is an attribute of the sequence; else the sequence."""
+    for each in assigned(statement.node):
+        if isinstance(each.value, ast.Attribute) and ast.dump(each.value.value) == ast.dump(
+            sequence
+        ):
+            return each.value
+    return sequence
 
 
 class _Filled(NamedTuple):
