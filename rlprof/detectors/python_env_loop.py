@@ -298,12 +298,15 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Finding:
     claim, whole = search.policy, profile.critical.wall_us
+    heaviest = heaviest_line(claim.weights)
     count = _environments(claim, profile, parameters)
+    within = _rows_of_each(search, claim, heaviest, parameters)
+    count = count * within if count else None
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     # A step is one pass where the loop is over environments; of other rows it may be all of them.
     is_of_environments = any(loop.length is None for loop, _ in claim.loops)
-    pass_us = each if is_of_environments or not count else each / count
-    place = short_place(heaviest_line(claim.weights))
+    pass_us = each / within if is_of_environments or not count else each / count
+    place = short_place(heaviest)
     asked, what, fix = _OF_ENVIRONMENTS if is_of_environments else _OF_ROWS
     if is_of_environments and not claim.asks_networks:
         asked, what, fix = _OF_READS
@@ -311,7 +314,7 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
         title=f"{asked} at a time ({place})",
         savings=(Saving(frozenset(claim.nodes), _removed_by_a_batch(count, pass_us)),),
         locations=search.lines.locations(claim.weights, whole),
-        evidence=tuple(_evidence(claim, what, count, each, whole)),
+        evidence=tuple(_evidence(claim, what, count, each, whole, within)),
         fix=fix,
         confidence=Confidence.MEASURED if count else Confidence.BOUNDED,
     )
@@ -342,6 +345,29 @@ def _environments(claim: _EnvLoopTime, profile: Profile, parameters: Parameters)
     return counts.pop() if len(counts) == 1 else None
 
 
+def _rows_of_each(search: _Search, claim: _EnvLoopTime, line: Line, parameters: Parameters) -> int:
+    """How many rows of each environment are asked for at ``line``, as for several agents: the turns of the loops within, by whose counters the
+    line is told what to ask for, and that step nothing.
+    """
+    module = search.lines.module(line.file)
+    around = [loop for loop, file in claim.loops if file == line.file]
+    statement = module.statement_at(line.line) if module is not None else None
+    used = {it.id for it in statement.walk() if isinstance(it, ast.Name)} if statement else set()
+    rows = 1
+    for inner in module.loops_around(line.line) if module is not None else ():
+        is_within = any(it.first_line <= inner.lineno <= it.last_line for it in around)
+        match inner.iter, inner.target:
+            case ast.Call(args=[number]), ast.Name(id=counter):
+                is_counted = called_name(inner.iter) == "range" and counter in used
+                if is_within and is_counted and not _steps(inner):
+                    rows *= max(1, parameters.value(number) or 1)
+    return rows
+
+
+def _steps(loop: ast.For | ast.AsyncFor) -> bool:
+    return any(isinstance(it, ast.Call) and called_name(it) in _STEPS for it in ast.walk(loop))
+
+
 def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
     """The part of the time that goes; a network that computes for long keeps its arithmetic."""
     counts = Range(count, count) if count else UNKNOWN_COUNT
@@ -352,14 +378,20 @@ def _removed_by_a_batch(count: int | None, each_us: float) -> Range:
 
 
 def _evidence(
-    claim: _EnvLoopTime, what: str, count: int | None, each_us: float, whole: float
+    claim: _EnvLoopTime,
+    what: str,
+    count: int | None,
+    each_us: float,
+    whole: float,
+    rows: int = 1,
 ) -> Iterable[str]:
     of_each = f", {duration(each_us)} a step" if each_us else ""
     yield f"{percent(claim.wall_us / whole)} of the steady time is in {what}{of_each}"
     names_environments = any(loop.length is None for loop, _ in claim.loops)
     lines = sorted({loop.first_line for loop, _ in claim.loops})
     where = f"in the loop{'s' if len(lines) > 1 else ''} from line {', '.join(map(str, lines))}"
-    yield f"{where}, over {count if count else 'the'} {'environments' if names_environments else 'rows'}"
+    over = f"{count // rows if count else 'the'} {'environments' if names_environments else 'rows'}"
+    yield f"{where}, over {over}{f' with {rows} rows each' if rows > 1 else ''}"
 
 
 DETECTOR: Final = Detector(

@@ -101,6 +101,8 @@ def classify_components(
         at_line = LEARNING if line in updates.learns else DATA * (line in updates.makes_ready)
         if at_line:
             asked = at_line == LEARNING
+        elif key in loops and key not in updates.functions:
+            asked = False  # ``update(collect(envs))``: the line is the update's, this part of it is not.
         elif key in updates.whole or (
             name == LEARNING and key not in loops and key not in updates.functions
         ):

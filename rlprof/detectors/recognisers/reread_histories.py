@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
@@ -21,7 +21,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.module import Function, SourceModule, called_name
+from rlprof.syntax.module import Function, called_name
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -103,7 +103,7 @@ class RereadHistories:
             return None
         if not _begins_at_zero(call, known, function):
             return None
-        if not _gives_the_last(levels[0].module, function, call):
+        if not _gives_the_last(levels, call):
             return None
         if not is_history(call.args[0], levels):
             return None
@@ -166,8 +166,11 @@ def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) ->
     return isinstance(state, ast.Call) and called_name(state) in _ZEROS
 
 
-def _gives_the_last(module: SourceModule, function: Function, call: ast.Call) -> bool:
-    """Tell whether of the network's outputs only those of the last step are used, or its last state alone."""
+def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
+    """Tell whether of the network's outputs only those of the last step are used, here or where the function returns them, or its last state
+    alone.
+    """
+    module, function = levels[0].module, levels[0].statement.function
     above = parents(module)
     outer = above.get(call)
     if _is_index(outer, 0):  # ``net(x)[0][:, -1]``
@@ -176,23 +179,55 @@ def _gives_the_last(module: SourceModule, function: Function, call: ast.Call) ->
         return True
     outputs = {
         ast.unparse(target.elts[0])
-        for node in ast.walk(function.node)
+        for node in ast.walk(function.node if function else module.tree)
         if isinstance(node, ast.Assign) and node.value is call
         for target in node.targets
         if isinstance(target, ast.Tuple) and target.elts
     }
     if len(outputs) != 1:
         return False
-    reads = [
-        node
-        for node in ast.walk(function.node)
-        if isinstance(node, ast.Name) and node.id in outputs and isinstance(node.ctx, ast.Load)
+    reads = [*_reads(levels[0], outputs)]
+    return all(_is_index(above.get(it), -1) or _is_returned(levels, it) for it in reads)
+
+
+def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
+    """Yield the reads of variables in the function of a level."""
+    function = level.statement.function
+    for node in ast.walk(function.node if function else level.module.tree):
+        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+            yield node
+
+
+def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
+    """Tell whether what is read is returned, and the caller uses the last of it alone."""
+    returned = [
+        it.node.value
+        for it in levels[0].module.statements_at(read.lineno)
+        if isinstance(it.node, ast.Return) and it.node.value is not None
     ]
-    return all(_is_index(above.get(it), -1) for it in reads)
+    if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
+        return False
+    parts = returned[0].elts if isinstance(returned[0], ast.Tuple) else [returned[0]]
+    names = {
+        name
+        for target in levels[1].statement.node.targets
+        for number, name in _names_of(target, len(parts))
+        if any(it is read for it in ast.walk(parts[number]))
+    }
+    above = parents(levels[1].module)
+    return bool(names) and all(_is_index(above.get(it), -1) for it in _reads(levels[1], names))
+
+
+def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:
+    """Yield the variables of a target by their position; of one that is no tuple the first."""
+    targets = target.elts if isinstance(target, ast.Tuple) and parts > 1 else [target]
+    for number, each in enumerate(targets[:parts]):
+        if isinstance(each, ast.Name):
+            yield number, each.id
 
 
 def _is_index(node: ast.AST | None, number: int) -> bool:
-    """Tell ``value[number]``, ``value[:, number]`` and ``value[:, number:]``."""
+    """Tell ``value[number]``, ``value[:, number]``, ``value[:, number:]`` and ``value[0, number]``."""
     if not isinstance(node, ast.Subscript):
         return False
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -201,4 +236,5 @@ def _is_index(node: ast.AST | None, number: int) -> bool:
         for it in parts
         if not (isinstance(it, ast.Slice) and it.lower is None)
     ]
-    return len(told) == 1 and told[0] is not None and ast.unparse(told[0]) == str(number)
+    texts = [ast.unparse(it) for it in told if it is not None]
+    return str(number) in texts and set(texts) <= {str(number), "0"}

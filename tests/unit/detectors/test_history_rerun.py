@@ -18,6 +18,10 @@ AGENT = Script(
             out, state = self.lstm(x, state)
             return self.head(out[:, -1]), state
 
+        def heads(self, x):
+            h, state = self.lstm(x)
+            return self.actor(h), self.critic(h).squeeze(-1), state
+
         def whole(self, x):
             out, _ = self.lstm(x)
             return self.head(out)
@@ -71,6 +75,14 @@ AGENT = Script(
         def to_zeros(self):
             return self.policy.zeros(torch.stack(self.seen)[None])
 
+        def last_of_heads(self):
+            logits, _, _ = self.policy.heads(torch.stack(self.seen)[None])
+            return logits[0, -1].argmax()
+
+        def all_of_heads(self):
+            logits, values, _ = self.policy.heads(torch.stack(self.seen)[None])
+            return logits[0, -1].argmax(), values.mean()
+
         def to_given(self, state):
             return self.policy.given(torch.stack(self.seen)[None], state)
 
@@ -98,10 +110,13 @@ MAKES = {
         f"to_{it}": f"return self.policy.{it}("
         for it in ("whole", "last_state", "right_away", "zeros", "given")
     },
+    "last_of_heads": "logits, _, _ = self.policy.heads(",
+    "all_of_heads": "logits, values, _ = self.policy.heads(",
     "update": "return self.policy(torch.stack(self.seen)[None])",
 }
 ASKS = {
     "forward": "out, state = self.lstm(x, state)",
+    "heads": "h, state = self.lstm(x)",
     "whole": "out, _ = self.lstm(x)",
     "last_state": "_, (state, _) = self.lstm(x)",
     "right_away": "return self.head(self.lstm(self.embed(x))",
@@ -161,6 +176,11 @@ def test_tells_other_ways_to_ask_for_the_last_answer(asks):
     (finding,) = found(an_episode(f"to_{asks}", asks))
 
     assert finding.title.startswith("the LSTM goes through the history anew")
+
+
+@pytest.mark.parametrize(("makes", "is_told"), [("last_of_heads", True), ("all_of_heads", False)])
+def test_the_last_answer_may_be_picked_out_by_who_asks(makes, is_told):
+    assert bool(found(an_episode(makes, "heads"))) == is_told
 
 
 def test_long_histories_save_more_and_a_gru_more_than_an_lstm():

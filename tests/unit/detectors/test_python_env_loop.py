@@ -209,6 +209,44 @@ def test_the_command_line_tells_the_count():
     assert any("32 environments" in text for text in finding.evidence)
 
 
+AGENTS = Script(
+    "train.py",
+    """
+    import torch
+
+    NUM_ENVS = 2
+    NUM_AGENTS = 8
+
+    def act(net, envs, observations, actions):
+        for env in range(NUM_ENVS):
+            for agent in range(NUM_AGENTS):
+                logits = net(torch.from_numpy(observations[env, agent]))
+                actions[env, agent] = logits.argmax()
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "rows"),
+    [
+        (("", ""), " with 8 rows each"),
+        (("observations[env, agent]", "observations[env]"), ""),
+        (("= logits.argmax()", "= envs[env].step(logits.argmax())"), ""),
+    ],
+    ids=["agents", "not by agent", "one after the other"],
+)
+def test_several_agents_of_each_environment_are_rows_of_one_batch(change, rows):
+    script = Script("train.py", AGENTS.text.replace(*change) if change[0] else AGENTS.text)
+    run = a_training()
+    run.spends(6.0, script.at("logits = net", "act"), FORWARD)
+    run.spends(4.0, "train.py:1 other")
+
+    (finding,) = found(run, script)
+
+    assert finding.evidence[1] == f"in the loop from line 8, over 2 environments{rows}"
+    assert (finding.savings[0].removable.low > 0.5) == bool(rows)
+
+
 PLAIN = Script(
     "grid.py",
     """
