@@ -227,6 +227,42 @@ def test_the_loss_may_be_made_in_the_caller_of_who_descends():
     assert shares(run) == {"learning": 0.6, "inference": 0.4}
 
 
+ON_ONE_LINE = Script(
+    "train.py",
+    """
+    class Trainer:
+        def collect(self):
+            self.rows.append(self.choose())
+            self.env.step(self.action)
+
+        def update(self, rows):
+            loss = self.net(rows).mean()
+            loss.backward()
+
+    def main(trainer):
+        while True:
+            trainer.update(trainer.collect())
+    """,
+)
+
+
+def test_a_rollout_on_the_line_of_an_update_is_none():
+    run = a_run().process("main", steps=1000).source(ON_ONE_LINE.file, ON_ONE_LINE.text)
+    both = ON_ONE_LINE.at("trainer.update(", "main")
+    run.spends(
+        6.0,
+        both,
+        ON_ONE_LINE.at("self.rows.append", "Trainer.collect"),
+        "agent.py:30 Agent.choose",
+        LINEAR,
+    )
+    run.spends(2.0, both, ON_ONE_LINE.at("self.env.step", "Trainer.collect"), GYM)
+    run.spends(0.2, both, ON_ONE_LINE.at("loss = self.net", "Trainer.update"), LINEAR)
+    run.spends(1.8, both, ON_ONE_LINE.at("loss.backward", "Trainer.update"), BACKWARD)
+
+    assert shares(run) == {"inference": 0.6, "environment": 0.2, "learning": 0.2}
+
+
 def test_a_stack_that_was_torn_does_not_make_its_line_an_update():
     run = a_run().process("main", steps=1000).source(IN_ONE_FUNCTION.file, IN_ONE_FUNCTION.text)
     run.spends(5.0, in_go("backward()"), BACKWARD)
