@@ -99,6 +99,9 @@ class SlowCall(NamedTuple):
     """True if nothing is told but where an error is all that its answer decides about: what a program goes by stays."""
     takes_nothing: bool = False
     """True if nothing is told where it is given an argument."""
+    each_step_up_to_us: float = 0.0
+    """Most time of one call, where nothing is told but of calls within the steps of an environment: what takes longer works on much.
+    """
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
 

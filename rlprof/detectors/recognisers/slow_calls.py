@@ -25,7 +25,7 @@ from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.origin import Origin, origin
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.syntax.pure_calls import hardly_works
 
 LEAST_BESIDE_OTHERS: Final = 0.3
@@ -94,6 +94,8 @@ class SlowCalls:
         """Take in the calls that are written in Python, which have frames of their own."""
         tree = self._tree
         asking: dict[SlowCall, dict[int, Line]] = defaultdict(dict)
+        in_steps: dict[SlowCall, dict[int, Line]] = defaultdict(dict)
+        others: dict[int, tuple[SlowCall, Line]] = {}
         for top in tree.topmost(_is_slow):
             call = slow_call_of(tree.frame(top))
             # Who answers is taken in with those who ask.
@@ -119,17 +121,56 @@ class SlowCalls:
             line = self.lines.line(self._named(owner))
             if call.answered_by:
                 asking[call][top] = line
-                continue
-            spent, goes = (
-                self.spent[call],
-                self._own_work(top, call) - self._within(top, call.works),
-            )
-            us = self._us(goes)
-            spent.nodes[call.removable].update(goes)
-            spent.weights[line] += us
-            spent.called[last_name(tree.frame(top).function)] += us
+            elif not call.each_step_up_to_us:
+                others[top] = call, line
+            elif self._is_in_a_step(owner):
+                in_steps[call][top] = line
+        for call, tops in in_steps.items():
+            self._look_at_steps(call, tops, others)
+        for top, (call, line) in others.items():
+            self._take_in(top, call, line)
         for call, tops in asking.items():
             self._look_at_answers(call, tops)
+
+    def _take_in(self, top: int, call: SlowCall, line: Line) -> None:
+        spent, goes = self.spent[call], self._own_work(top, call) - self._within(top, call.works)
+        us = self._us(goes)
+        spent.nodes[call.removable].update(goes)
+        spent.weights[line] += us
+        spent.called[last_name(self._tree.frame(top).function)] += us
+
+    def _is_in_a_step(self, owner: int) -> bool:
+        """Tell whether the nearest function above that begins an episode, or goes on with it, is a step."""
+        for node in (owner, *self._tree.ancestors(owner)):
+            name = last_name(self._tree.frame(node).function)
+            if name in ("step", "reset"):
+                return name == "step"
+        return False
+
+    def _look_at_steps(
+        self, call: SlowCall, tops: Mapping[int, Line], others: dict[int, tuple[SlowCall, Line]]
+    ) -> None:
+        """Take in the calls of each line, one of which takes little in a step; with them go ``others`` of the same library in these functions."""
+        by_line: dict[Line, list[int]] = defaultdict(list)
+        functions: set[tuple[str, str, str]] = set()
+        for top, line in tops.items():
+            by_line[line].append(top)
+        for line, calls in by_line.items():
+            frame = self._tree.frame(self._tree.nodes[calls[0]].parent)
+            nodes = [node for it in self.lines.statements(frame) for node in it.walk()]
+            asked = sum(isinstance(it, ast.Call | ast.BinOp | ast.Subscript) for it in nodes)
+            us = sum(self._us(self._own_work(top, call)) for top in calls)
+            most_us = call.each_step_up_to_us * max(1, asked) * self._profile.steady_steps
+            for top in calls if us <= most_us else ():
+                self._take_in(top, call, line)
+                functions.add(self._asked_in(top))
+        for top in [top for top in others if self._asked_in(top) in functions]:
+            self._take_in(top, call, others.pop(top)[1])
+
+    def _asked_in(self, top: int) -> tuple[str, str, str]:
+        """The library that is called, and the function that calls it."""
+        owner = self._tree.frame(self._caller(top))
+        return installed_package(self._tree.frame(top).file), owner.file, owner.function
 
     def _own_work(self, top: int, call: SlowCall) -> set[int]:
         """The nodes of a call, without the program's own work that it asks for: ``statistics.mean(episode(s) for s in seeds)``."""

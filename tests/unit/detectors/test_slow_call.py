@@ -120,6 +120,66 @@ def test_it_claims_all_that_the_call_does():
     assert saving.removable == PANDAS.slow_calls[r"core/indexing\.py$"]["*"].removable
 
 
+DESK = Script(
+    "desk.py",
+    """
+    class Desk:
+        def features(self):
+            part = self.quotes.iloc[self.t - 30 : self.t]
+            change = part["close"].pct_change()
+            return change.mean()
+
+        def reset(self):
+            return self.features()
+
+        def step(self, action):
+            return self.features()
+
+    def train(desk):
+        for action in actions:
+            desk.step(action) if action else desk.reset()
+    """,
+)
+PART, CHANGE, MEAN = (
+    DESK.at(piece, "Desk.features") for piece in ("part =", "change =", "return change")
+)
+IN_STEP, IN_RESET = (
+    f"{DESK.file}:{DESK.line(f'def {name}(') + 1} Desk.{name}" for name in ("step", "reset")
+)
+PCT_CHANGE = f"{SITE}/pandas/core/generic.py:11900 NDFrame.pct_change"
+SERIES_MEAN = f"{SITE}/pandas/core/series.py:6500 Series.mean"
+
+
+def features_of_a_desk(above: str, *, steps: float = 20_000) -> list[Finding]:
+    """Ten seconds, six of them in pandas."""
+    run = a_run(steady_s=10.0).process("main", steps=steps)
+    loop = DESK.at("desk.step", "train")
+    run.spends(1.0, loop, above, PART, LOOKED_UP, INNER)
+    run.spends(3.0, loop, above, CHANGE, PCT_CHANGE).spends(2.0, loop, above, MEAN, SERIES_MEAN)
+    return detect(DETECTOR, run.spends(4.0, loop, above), DESK)
+
+
+def test_small_work_of_pandas_in_each_step_is_told_with_the_look_ups_beside_it():
+    (finding,) = features_of_a_desk(IN_STEP)
+
+    line = DESK.line("change =")
+    assert finding.title == f"pandas works on a few rows at each step (desk.py:{line})"
+    assert finding.evidence[0] == "60 % of the steady time is spent on it, 300 µs a step"
+    assert set(finding.evidence[1].removeprefix("called: ").split(", ")) == {
+        "pct_change", "mean", "__getitem__",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("above", "steps"), [(IN_RESET, 20_000), (IN_STEP, 1_000), (IN_STEP, 0)],
+    ids=["once an episode", "long calls", "no steps"],
+)  # fmt: skip
+def test_other_work_of_pandas_is_not(above: str, steps: float):
+    told = features_of_a_desk(above, steps=steps)
+
+    assert [it.title.partition(" (")[0] for it in told] == ["a pandas table is looked up in a loop"]
+
+
 def test_kinds_of_calls_are_told_apart():
     run = a_training(3.0, ROW, LOOKED_UP)
     run.spends(3.0, STEP, ROW, f"{STDLIB}/statistics.py:300 mean")
