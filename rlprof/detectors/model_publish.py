@@ -8,7 +8,9 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
+from rlprof.detectors.recognisers.line_time import own_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
+from rlprof.detectors.recognisers.pulled_weights import pulled_weights
 from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.calibration import calibrated
@@ -42,7 +44,12 @@ REMOVABLE: Final = calibrated(
 _WORDS: Final = {"copy": "copying", "send": "sending", "take": "taking", "load": "loading"}
 
 
+OF_PULLS: Final = Range(0.8, 0.98)
+"""Part of what loads weights at each step that goes: a rollout of a few steps, or more, needs them once."""
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
+    yield from _of_pulls(profile)
     whole = profile.critical.wall_us
     if not whole:
         return
@@ -68,6 +75,24 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "or publish only every n-th update; an actor needs the newest weights at most once per rollout.",
         confidence=Confidence.MEASURED,
     )
+
+
+def _of_pulls(profile: Profile) -> Iterable[Finding]:
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    found = pulled_weights(profile, lines)
+    time = own_time(profile, lines, found, MIN_SHARE)
+    if time is not None:
+        yield Finding(
+            title=f"weights are loaded anew at each step ({time.place})",
+            savings=tuple(Saving(frozenset(it.nodes), OF_PULLS) for it in found),
+            locations=time.locations,
+            evidence=(
+                time.share_spent("in it"),
+                "processes that step no optimizer load them in the loop that steps the environment",
+            ),
+            fix="Load them once per rollout, before its first step, or when a number beside them, which the learner raises at each update, has changed.",
+            confidence=Confidence.MEASURED,
+        )
 
 
 def _savings(profile: Profile, found: Publishing) -> Iterable[Saving]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from rlprof.detectors.recognisers.pulled_weights import LOADS
 from rlprof.detectors.recognisers.transport import below, serves_queues
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
@@ -130,7 +131,6 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
 _SENDS: Final = frozenset({"put", "put_nowait", "send", "send_bytes"})
 _TAKES: Final = frozenset({"get", "get_nowait", "recv", "recv_bytes"})
 _COPIES: Final = frozenset({"deepcopy", "get_weights", "parameters_to_vector"})
-_LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
 _SAVES: Final = frozenset({"save", "dump", "save_checkpoint", "save_model", "log_artifact"})
 """A checkpoint, which is no other process's."""
 
@@ -184,7 +184,7 @@ def _kinds(statements: list[Statement]) -> Iterator[tuple[Statement, str]]:
         names = {called_name(call) for call in calls}
         if names & _SAVES:
             continue
-        if names & _LOADS:
+        if names & LOADS:
             if not ({"state_dict", "get_weights", "parameters"} & names):
                 yield statement, "take" if names & _TAKES else "load"
         elif any(_sends(call, weights) for call in calls):
@@ -211,7 +211,7 @@ def _loaded_names(statements: list[Statement]) -> set[str]:
         name.id
         for statement in statements
         for call in statement.walk()
-        if isinstance(call, ast.Call) and called_name(call) in _LOADS
+        if isinstance(call, ast.Call) and called_name(call) in LOADS
         for argument in call.args
         for name in ast.walk(argument)
         if isinstance(name, ast.Name)

@@ -206,3 +206,65 @@ def test_threads_of_queues_for_other_things_are_not_claimed():
 )
 def test_tells_weights_for_others_from_targets_and_checkpoints(text, kinds):
     assert publishing_lines(text) == kinds
+
+
+PULLS = Script(
+    "actor.py",
+    """
+    class Board:
+        def pull(self, net):
+            flat = self.raw.copy()
+            vector_to_parameters(flat, net.parameters())
+
+    def act(env, board, net):
+        while True:
+            for t in range(20):
+                board.pull(net)
+                env.step(choose(net))
+
+    def act_in_rollouts(env, board, net):
+        while True:
+            board.pull(net)
+            for t in range(20):
+                env.step(choose(net))
+
+    def learn(net, batch):
+        target.load_state_dict(net.state_dict())
+        env.step(0)
+    """,
+)
+FLAT = PULLS.at("flat = self.raw", "Board.pull")
+VECTOR = PULLS.at("vector_to_parameters", "Board.pull")
+TO_PARAMETERS = f"{SITE}/torch/nn/utils/convert_parameters.py:60 vector_to_parameters"
+STEP_ENV = f"{SITE}/gymnasium/core.py:300 Wrapper.step"
+
+
+def actors_that_pull(function: str, *, trains: bool = False) -> list[Finding]:
+    """Ten seconds of an actor, four of them in weights that it takes and loads; ``trains``: it steps an optimizer, too."""
+    pull, step = (
+        f"{PULLS.file}:{PULLS.line(f'def {function}(') + line} {function}"
+        for line in ((3, 4) if function == "act" else (2, 4))
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1_000).counts("updates", 500)
+    run.spends(2.0, PULLS.at("target.load_state_dict", "learn"))
+    run.spends(8.0, PULLS.at("env.step(0)", "learn"), *TAKE[1:], idle=True)
+    run.process("actor")
+    if trains:
+        run.counts("updates", 500)
+    run.spends(1.0, pull, FLAT).spends(3.0, pull, VECTOR, TO_PARAMETERS)
+    run.spends(6.0, step, STEP_ENV)
+    return [it for it in detect(DETECTOR, run, PULLS) if it.title.startswith("weights are loaded")]
+
+
+def test_weights_that_an_actor_loads_at_each_step_are_told():
+    (finding,) = actors_that_pull("act")
+
+    line = PULLS.line("board.pull(net)")
+    assert finding.title == f"weights are loaded anew at each step (actor.py:{line})"
+    assert lines_of(finding) == [line]
+    assert "once per rollout" in finding.fix
+
+
+@pytest.mark.parametrize(("function", "trains"), [("act_in_rollouts", False), ("act", True)])
+def test_silent_for_rollouts_and_for_who_trains(function, trains):
+    assert actors_that_pull(function, trains=trains) == []

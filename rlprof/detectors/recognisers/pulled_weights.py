@@ -1,0 +1,101 @@
+"""Weights that a process which does not train loads into its network again at each step of its environment."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.model.calltree import CallTree
+from rlprof.model.counters import UPDATES
+from rlprof.model.profile import Profile
+from rlprof.profile.components import ENVIRONMENT
+from rlprof.source.lines import Line, UserLines
+from rlprof.syntax.module import SourceModule, called_name
+
+LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
+"""Functions that write weights into a network."""
+
+MOST_CALLERS: Final = 3
+"""Functions between the loop over steps and the line that loads, at most."""
+
+
+@dataclass(slots=True)
+class PulledWeights:
+    """The line of a loop over steps that loads them."""
+
+    place: Line
+    nodes: set[int] = field(default_factory=set)
+    """All that the function does which loads them."""
+
+
+def pulled_weights(profile: Profile, lines: UserLines) -> list[PulledWeights]:
+    """Look for them in the steady phase, in processes that step no optimizer while another one does."""
+    tree = profile.steady
+    if not profile.counts.get(UPDATES):
+        return []
+    found: dict[Line, PulledWeights] = {}
+    others = _nodes_of_those_who_do_not_train(profile)
+    stepped = {
+        tree.frame(tree.nodes[node].parent): None
+        for node in tree.hot_nodes()
+        if profile.parts and profile.parts[node] == ENVIRONMENT and tree.nodes[node].parent >= 0
+    }
+    for node in tree.hot_nodes():
+        if node not in others or not _loads(lines, node):
+            continue
+        puller = node
+        for above in [node, *_callers(tree, lines, node)][: MOST_CALLERS + 1]:
+            frame = tree.frame(above)
+            module = lines.module(frame.file)
+            loop = _innermost(module, frame.line) if module is not None else None
+            if module is not None and loop is not None:
+                steps = (
+                    it for it in stepped if (it.file, it.function) == (frame.file, frame.function)
+                )
+                if any(_innermost(module, it.line) is loop for it in steps):
+                    line = lines.line(above)
+                    pulled = found.setdefault(line, PulledWeights(line))
+                    pulled.nodes.update(_of_its_function(tree, puller, above))
+                break
+            puller = above
+    return [*found.values()]
+
+
+def _nodes_of_those_who_do_not_train(profile: Profile) -> set[int]:
+    found: set[int] = set()
+    for activity in profile.activities:
+        counts = profile.process_counts.get(activity.process, {})
+        if not counts.get(UPDATES):
+            found.update(node for node, cost in activity.tree.self_costs() if cost.wall_us)
+    return {above for node in found for above in (node, *profile.steady.ancestors(node))}
+
+
+def _loads(lines: UserLines, node: int) -> bool:
+    frame = lines.tree.frame(node)
+    return lines.is_yours(frame) and any(
+        isinstance(it, ast.Call) and called_name(it) in LOADS
+        for statement in lines.statements(frame)
+        for it in statement.walk()
+    )
+
+
+def _callers(tree: CallTree, lines: UserLines, node: int) -> Iterator[int]:
+    return (it for it in tree.ancestors(node) if lines.is_yours(tree.frame(it)))
+
+
+def _of_its_function(tree: CallTree, puller: int, loop: int) -> Iterator[int]:
+    """Yield what the function that ``loop`` calls does, at all its lines: it takes the weights, and loads them."""
+    if puller == loop:
+        yield from tree.subtree(loop)
+        return
+    own = tree.frame(puller)
+    for node in tree.children(tree.nodes[puller].parent):
+        frame = tree.frame(node)
+        if (frame.file, frame.function) == (own.file, own.function):
+            yield from tree.subtree(node)
+
+
+def _innermost(module: SourceModule, line: int) -> ast.AST | None:
+    return max(module.loops_around_all(line), key=lambda it: it.lineno, default=None)
