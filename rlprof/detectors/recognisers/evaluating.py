@@ -226,7 +226,27 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
             handed = variables_read(*node.value.args, *(it.value for it in node.value.keywords))
             if handed & given and called_name(node.value) not in _TELLS:
                 return True
-    return _acts_on_rewards(own, steps)
+    return _acts_on_rewards(own, steps) or _adds_up_observations(own, steps)
+
+
+def _adds_up_observations(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:
+    """Tell whether observations are worked into a sum, as those of a gradient are: ``trace += observation * noise``."""
+    observed: set[str] = set()
+    for step in own:
+        if (
+            step in steps
+            and isinstance(step, ast.Assign)
+            and isinstance(step.targets[0], ast.Tuple)
+        ):
+            observed |= variables_assigned(_part(step.targets[0], _OBSERVATION))
+    return any(
+        isinstance(node, ast.AugAssign)
+        or bool(variables_assigned(node) & variables_read(node.value))
+        for node in own
+        if isinstance(node, ast.Assign | ast.AugAssign)
+        and node not in steps
+        and variables_read(node.value) & observed - variables_assigned(node)
+    )
 
 
 def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:

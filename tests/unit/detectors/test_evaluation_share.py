@@ -237,6 +237,23 @@ if number % 1000 == 0:
     )
 
 
+@pytest.mark.parametrize("adds", ["trace += seen * error", "trace = trace + seen * error"])
+def test_silent_for_a_loop_that_adds_up_observations_for_a_gradient(adds):
+    body = f"""
+action = values[state]
+if number % 1000 == 0:
+    seen, spare, trace = inner.reset(), False, zeros
+    while not spare:
+        error = noise()
+        {adds}
+        seen, gain, spare, _ = inner.step(weights @ seen + error)
+        total += gain
+    weights = weights + total * trace
+"""
+
+    assert found_in_turn(body) == []
+
+
 def test_silent_for_a_search_that_the_caller_acts_on():
     script = Script(
         "search.py",
