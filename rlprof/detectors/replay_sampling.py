@@ -17,6 +17,7 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.counters import BATCHES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.profile.components import ENVIRONMENT
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import (
@@ -152,7 +153,8 @@ class _SamplingTime:
         for node in self.tree.hot_nodes() if self._by_file else ():
             frame = self.tree.frame(node)
             line = self._by_file.get(frame.file, {}).get(frame.line)
-            if line is not None:
+            # What an environment draws is no batch.
+            if line is not None and not (profile.parts and profile.parts[node] == ENVIRONMENT):
                 self._claim(node, line)
 
     def _claim(self, node: int, line: ReplayLine) -> None:

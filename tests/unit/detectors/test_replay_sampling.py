@@ -399,3 +399,41 @@ def test_silent_on_loops_that_put_no_batch_together(before: str, after: str):
     assert before in HINDSIGHT.text
 
     assert by_row(script=Script("her.py", HINDSIGHT.text.replace(before, after))) == []
+
+
+FACTORY = Script(
+    "factory.py",
+    """
+    class FactoryEnv:
+        def release(self):
+            self.queue.append(self.rng.permutation(6)[:4].tolist())
+
+        def reset(self):
+            self.release()
+
+        def step(self, action):
+            self.release()
+            return self.queue, 0.0, False, {}
+
+    def train(env, memory):
+        while True:
+            env.step(0)
+            rows = rng.permutation(len(memory))[:4].tolist()
+    """,
+)
+
+
+@pytest.mark.parametrize("is_of_the_environment", [True, False])
+def test_what_an_environment_draws_is_no_batch(is_of_the_environment):
+    stack = (
+        [
+            FACTORY.at("env.step(0)", "train"),
+            f"{FACTORY.file}:{FACTORY.line('def step') + 1} FactoryEnv.step",
+            FACTORY.at("self.queue.append", "FactoryEnv.release"),
+        ]
+        if is_of_the_environment
+        else [FACTORY.at("rows = rng", "train")]
+    )
+    run = a_training().spends(3.0, *stack).spends(7.0, FACTORY.at("env.step(0)", "train"))
+
+    assert bool(detect(DETECTOR, run, FACTORY)) != is_of_the_environment
