@@ -17,8 +17,8 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.counters import BATCHES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.profile.components import ENVIRONMENT
 from rlprof.model.recording import Frame
+from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.replay import (
     ReplayLine,
