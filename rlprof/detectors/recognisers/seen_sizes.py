@@ -16,7 +16,8 @@ from rlprof.detectors.recognisers.small_arrays import (
 from rlprof.source.callees import Callee, callee
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
+from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name, receiver
 
 _METHOD: Final = "numpy.ndarray."
 _METHODS: Final = frozenset({"sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin", "dot", "clip", "copy", "round"})  # fmt: skip
@@ -71,10 +72,23 @@ def calls_by_size(
             if numbers is None:
                 is_whole = False
             else:
-                (small if numbers <= FEW else large).add(name)
+                is_few = numbers <= FEW and not _works_on_columns(given, statement.function)
+                (small if is_few else large).add(name)
     return SeenSizes(
         frozenset(small - large), frozenset(large), is_whole and bool(small) and not large
     )
+
+
+def _works_on_columns(expression: ast.expr, function: Function | None) -> bool:
+    """Tell whether a column of a table is in it, ``state[:, 4]``: its rows are environments, or bodies, of which there may be more another time."""
+    for part in ast.walk(expression):
+        made = only_value(function, part.id) if isinstance(part, ast.Name) and function else part
+        match made:
+            case ast.Subscript(
+                slice=ast.Tuple(elts=[ast.Slice(lower=None, upper=None), ast.Constant(value=int())])
+            ):
+                return True
+    return False
 
 
 def _is_of_array(call: ast.Call, called: Callee) -> bool:

@@ -309,6 +309,26 @@ def test_functions_under_other_names_on_what_was_seen_to_be_few(shape, is_told):
     assert bool(detect(DETECTOR, run, DRIFT)) == is_told
 
 
+@pytest.mark.parametrize(("angle", "is_told"), [("v", True), ("x[:, 4]", False), ("v[4:]", True)])
+def test_a_column_of_a_table_is_as_long_as_there_are_environments(angle, is_told):
+    script = Script(
+        "drift.py",
+        DRIFT.text.replace("root(along(v, v))", "root(angle)").replace(
+            "pull =", f"angle = {angle}; pull ="
+        ),
+    )
+    line = script.at("root(angle)", "drift")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(
+        line,
+        angle="type=numpy.ndarray shape=8 dtype=f8",
+        root="type=numpy.ufunc function=numpy.sqrt",
+    )
+
+    assert bool(detect(DETECTOR, run, script)) == is_told
+
+
 def test_numbers_in_arithmetic_are_numbers():
     line = DRIFT.at("bound(", "drift")
     run = a_run(steady_s=10.0).process("main", steps=1000)
