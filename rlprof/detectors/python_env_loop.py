@@ -10,12 +10,14 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.env_loops import (
+    STEPS,
     EnvLoop,
     asks_a_policy,
     environments_in,
     find_env_loops,
     find_object_loops,
     is_of_its_own,
+    rows_of_each,
 )
 from rlprof.detectors.recognisers.one_row import OneRow, works_on_tensors
 from rlprof.detectors.recognisers.recorded_graphs import asks_network
@@ -109,7 +111,6 @@ _is_network: Final = files_of(
 _learns: Final = files_of(lambda library: library.learner if library.is_framework else None)
 _READS: Final = frozenset({"item", "tolist", "cpu", "numpy", "detach", "squeeze"})
 """Methods that read a tensor, or make it ready for that."""
-_STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
 _ARRAYS: Final = NUMPY | TORCH | {"cv2", "scipy", "jnp"}
 
 
@@ -200,7 +201,7 @@ class _Search:
         asks = bool(asking)
         if not all(map(_is_read, asking)):
             self.policy.asks_networks = True
-        if asks and not any(called_name(call) in _STEPS for call in calls):
+        if asks and not any(called_name(call) in STEPS for call in calls):
             self.policy.add(node, self._own_us(node), self.lines.line(node), loop)
         for child in self.tree.children(node):
             self._claim(child, self.lines.line(node), loop, asks=asks)
@@ -216,7 +217,7 @@ class _Search:
     def _claim(self, top: int, line: Line, loop: tuple[EnvLoop, str], *, asks: bool) -> None:
         """Claim what is called in the loop for the policy or for the environment, as it is either."""
         frame = self.tree.frame(top)
-        if last_name(frame.function) in _STEPS:
+        if last_name(frame.function) in STEPS:
             self._claim_steps(top, line, loop)
         elif self._is_policy(top, asks=asks):
             self._claim_all(top, line, loop)
@@ -239,7 +240,7 @@ class _Search:
         while pending:
             node = pending.pop()
             frame = self.tree.frame(node)
-            if last_name(frame.function) in _STEPS or _learns(frame.file) or begins_process(frame):
+            if last_name(frame.function) in STEPS or _learns(frame.file) or begins_process(frame):
                 continue
             yield node
             pending += self.tree.children(node)
@@ -300,7 +301,8 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
     claim, whole = search.policy, profile.critical.wall_us
     heaviest = heaviest_line(claim.weights)
     count = _environments(claim, profile, parameters)
-    within = _rows_of_each(search, claim, heaviest, parameters)
+    around = [loop for loop, file in claim.loops if file == heaviest.file]
+    within = rows_of_each(search.lines.module(heaviest.file), heaviest.line, around, parameters)
     count = count * within if count else None
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     # A step is one pass where the loop is over environments; of other rows it may be all of them.
@@ -343,29 +345,6 @@ def _environments(claim: _EnvLoopTime, profile: Profile, parameters: Parameters)
         environments_in(loop, profile.sources[file], parameters) for loop, file in claim.loops
     }
     return counts.pop() if len(counts) == 1 else None
-
-
-def _rows_of_each(search: _Search, claim: _EnvLoopTime, line: Line, parameters: Parameters) -> int:
-    """How many rows of each environment are asked for at ``line``, as for several agents: the turns of the loops within, by whose counters the
-    line is told what to ask for, and that step nothing.
-    """
-    module = search.lines.module(line.file)
-    around = [loop for loop, file in claim.loops if file == line.file]
-    statement = module.statement_at(line.line) if module is not None else None
-    used = {it.id for it in statement.walk() if isinstance(it, ast.Name)} if statement else set()
-    rows = 1
-    for inner in module.loops_around(line.line) if module is not None else ():
-        is_within = any(it.first_line <= inner.lineno <= it.last_line for it in around)
-        match inner.iter, inner.target:
-            case ast.Call(args=[number]), ast.Name(id=counter):
-                is_counted = called_name(inner.iter) == "range" and counter in used
-                if is_within and is_counted and not _steps(inner):
-                    rows *= max(1, parameters.value(number) or 1)
-    return rows
-
-
-def _steps(loop: ast.For | ast.AsyncFor) -> bool:
-    return any(isinstance(it, ast.Call) and called_name(it) in _STEPS for it in ast.walk(loop))
 
 
 def _removed_by_a_batch(count: int | None, each_us: float) -> Range:

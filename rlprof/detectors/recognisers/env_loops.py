@@ -72,6 +72,9 @@ _THROUGH: Final = frozenset(
     {"enumerate", "zip", "range", "len", "list", "tqdm", "iter", "reversed"}
 )
 
+STEPS: Final = frozenset({"step", "_step", "reset", "_reset"})
+"""Methods by which environments are stepped, and begin anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class EnvLoop:
@@ -268,6 +271,29 @@ def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | N
         if name in names and (length := parameters.value(expression)) is not None
     }
     return lengths.pop() if len(lengths) == 1 else parameters.named(*COUNT_NAMES)
+
+
+def rows_of_each(
+    module: SourceModule | None, line: int, loops: Sequence[EnvLoop], parameters: Parameters
+) -> int:
+    """How many rows of each environment are asked for at ``line``, as for several agents: the turns of the loops within ``loops``, by whose
+    counters the line is told what to ask for, and that step nothing.
+    """
+    statement = module.statement_at(line) if module is not None else None
+    used = {it.id for it in statement.walk() if isinstance(it, ast.Name)} if statement else set()
+    rows = 1
+    for inner in module.loops_around(line) if module is not None else ():
+        is_within = any(it.first_line <= inner.lineno <= it.last_line for it in loops)
+        match inner.iter, inner.target:
+            case ast.Call(args=[number]), ast.Name(id=counter):
+                is_counted = called_name(inner.iter) == "range" and counter in used
+                if is_within and is_counted and not _steps(inner):
+                    rows *= max(1, parameters.value(number) or 1)
+    return rows
+
+
+def _steps(loop: ast.For | ast.AsyncFor) -> bool:
+    return any(isinstance(it, ast.Call) and called_name(it) in STEPS for it in ast.walk(loop))
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -8,50 +8,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
-from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
+from rlprof.detectors.recognisers.slow_lines import SlowLines, SlowOnLine
 from rlprof.detectors.recognisers.transport import below
-from rlprof.detectors.recognisers.weighted_draws import drawn_by_odds
 from rlprof.libraries.base import SlowCall
-from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import slow_call_of
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.diagonals import takes_diagonals
 from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
 from rlprof.syntax.origin import Origin, installed_package, origin
-from rlprof.syntax.pure_calls import hardly_works
-
-LEAST_BESIDE_OTHERS: Final = 0.3
-"""Part of a line's time that goes, at least, where the line calls something else, too."""
 
 _MOSTLY: Final = 0.5
-_JOINS: Final = frozenset({"array", "asarray", "stack", "vstack", "concatenate", "append"})
-"""Calls that take little beside those whose results they put together."""
-
-_IN_C: Final = {name: call for library in LIBRARIES for name, call in library.slow_in_c.items()}
-
-
-class _SlowCallInC(NamedTuple):
-    """A slow call in C that was seen on a line."""
-
-    call: SlowCall
-    seen: str
-    """Words for what it is, or works on."""
-    is_alone: bool
-    """True if nothing else is called there."""
-
-    @property
-    def part(self) -> Range:
-        """Part of the line's time that goes."""
-        low, high = self.call.removable
-        return Range(low if self.is_alone else min(low, LEAST_BESIDE_OTHERS), high)
 
 
 @dataclass
@@ -75,6 +48,7 @@ class SlowCalls:
         self._tree = profile.steady
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._values = Values(profile.values)
+        self._slow_lines = SlowLines(self.lines, self._values)
         self._diagonal: dict[str, bool] = {}
         """By class, as far as asked."""
         self.spent: dict[SlowCall, Spent] = defaultdict(Spent)
@@ -294,14 +268,14 @@ class SlowCalls:
     def _look_at_lines(self) -> None:
         """Take in what is done in C, on lines whose values were seen."""
         tree = self._tree
-        found: dict[tuple[str, int], _SlowCallInC | None] = {}
+        found: dict[tuple[str, int], SlowOnLine | None] = {}
         for node in tree.hot_nodes() if self._values else ():
             frame = tree.frame(node)
             if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
                 continue
             place = (frame.file, frame.line)
             if place not in found:
-                found[place] = next(self._of_line(frame), None)
+                found[place] = next(self._slow_lines.at(frame), None)
             done = found[place]
             if done is None:
                 continue
@@ -313,80 +287,10 @@ class SlowCalls:
             spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
             spent.seen[line] = done.seen
 
-    def _of_line(self, frame: Frame) -> Iterator[_SlowCallInC]:
-        """Yield what is slow on a line."""
-        for statement in self.lines.statements(frame):
-            known = self._values.of(frame.file, statement)
-            calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
-            for call in calls:
-                name = _seen_name(call, known)
-                if name in _IN_C and not _does_many(call, _IN_C[name].many_by):
-                    seen = f"{ast.unparse(call.func)}: {name}"
-                    others = (
-                        it for it in calls if not (called_name(it) in _JOINS or hardly_works(it))
-                    )
-                    yield _SlowCallInC(_IN_C[name], seen, is_alone=all(it is call for it in others))
-            # Python looks for signals at other lines of a loop than the one that searches.
-            elsewhere = {
-                **self._attributes(frame.file, statement, known),
-                **self._values.within(frame.file, frame.function),
-            }
-            long = self._of_long_list(frame.file, statement, {**elsewhere, **known})
-            if long is not None:
-                yield _SlowCallInC(long.call, long.seen, is_alone=len(calls) == long.calls)
-
-    def _of_long_list(
-        self, file: str, statement: Statement, known: Mapping[str, Value]
-    ) -> OnList | None:
-        module = self.lines.module(file)
-        if module is None:
-            return None
-        done = done_to_a_long_list(statement, known, module)
-        return done or drawn_by_odds(statement, known, module)
-
-    def _attributes(
-        self, file: str, statement: Statement, known: Mapping[str, Value]
-    ) -> dict[str, Value]:
-        """Return the attributes that a statement uses, as objects of the same class were seen to have them at any line of the file."""
-        module = self.lines.module(file)
-        methods: dict[str, set[int]] = defaultdict(set)
-        for function in module.functions if module else ():
-            methods[function.class_name].update(range(function.first_line, function.last_line + 1))
-        found = {
-            ast.unparse(node): self._values.attribute(
-                file, class_name, node.attr, methods[class_name]
-            )
-            for node in statement.walk()
-            if isinstance(node, ast.Attribute)
-            if (class_name := _class_of(node.value, statement, known))
-        }
-        return {text: value for text, value in found.items() if value is not None}
-
-
-def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:
-    """Return what it was seen to call: a function, a class, or a method in C of an object, of which only the class is seen."""
-    callee = value_of(call.func, known)
-    if callee is not None:
-        return callee.function or callee.made
-    owner = value_of(call.func.value, known) if isinstance(call.func, ast.Attribute) else None
-    return f"{owner.type}.{called_name(call)}" if owner is not None else ""
-
 
 def _is_check(node: ast.stmt) -> bool:
     raises = isinstance(node, ast.If) and all(isinstance(part, ast.Raise) for part in node.body)
     return raises or isinstance(node, ast.Assert)
-
-
-def _does_many(call: ast.Call, keyword: str) -> bool:
-    return bool(keyword) and (len(call.args) > 2 or any(it.arg == keyword for it in call.keywords))
-
-
-def _class_of(owner: ast.expr, statement: Statement, known: Mapping[str, Value]) -> str:
-    """The class of an object; empty where it is not known."""
-    if isinstance(owner, ast.Name) and owner.id == "self" and statement.function is not None:
-        return statement.function.class_name
-    value = value_of(owner, known)
-    return last_name(value.type) if value is not None else ""
 
 
 def _by_element(argument: ast.expr) -> Iterator[ast.expr]:
