@@ -251,8 +251,11 @@ class ValueLooks:
                     frame = frame.f_back
                     continue
                 spent += self._look(layout.TAG_LOOK, number, frame, paths)
-                if PAIR in paths:
-                    self._again.append((id(frame.f_code), number, paths))
+                pairs = [path for path in paths.split(LINE) if path[0] == PAIR]
+                if (
+                    pairs
+                ):  # They stand before all others, so that the recorder knows which is which.
+                    self._again.append((id(frame.f_code), number, LINE.join(pairs)))
                     self._again_left = _SOON
             frame = frame.f_back
         if left == _MOST_AT_ONCE:
