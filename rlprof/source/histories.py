@@ -39,11 +39,14 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
     for part in ast.walk(given):
         match part:
             case ast.Call(args=[joined, *_]) if called_name(part) in JOINS:
-                if ast.unparse(_gone_through(joined)) in _added_to(module):
+                text = ast.unparse(_gone_through(joined))
+                if text in _added_to(module) and _grows(text, levels[0]):
                     return True
-            case ast.Subscript(slice=taken):
+            case ast.Subscript(value=base, slice=taken):
                 axes = taken.elts if isinstance(taken, ast.Tuple) else [taken]
-                if any(map(_is_filled_part, axes)):
+                if any(map(_is_filled_part, axes)) and ast.unparse(base) in _written_in_turn(
+                    module
+                ):
                     return True
             case ast.Name(id=name) if name not in seen:
                 made = [*_values_of(name, levels[0])]
@@ -53,7 +56,8 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 if handed is not None and _is_history(handed, levels[1:], frozenset()):
                     return True
             case ast.Attribute() if ast.unparse(part) in _grown_by_joining(module):
-                return True
+                if ast.unparse(part) not in _cut_off(module):
+                    return True
     return False
 
 
@@ -100,16 +104,70 @@ def _handed_over(name: str, levels: Sequence[Level]) -> ast.expr | None:
     return None
 
 
+def _grows(text: str, level: Level) -> bool:
+    """Tell whether a list is longer from turn to turn: an attribute, or a variable that the innermost loop around adds to and does not make
+    anew; none of which anything is taken away.
+    """
+    if text in _cut_off(level.module):
+        return False
+    if "." in text:
+        return True
+    loops = level.module.loops_around_all(level.statement.first_line)
+    loop = max(loops, key=lambda it: it.lineno, default=None)
+    nodes = [*ast.walk(loop)] if loop is not None else []
+    is_made = any(
+        isinstance(it, ast.Name) and it.id == text and isinstance(it.ctx, ast.Store) for it in nodes
+    )
+    return not is_made and any(_adds_to(it) == text for it in nodes)
+
+
+def _adds_to(node: ast.AST) -> str:
+    """The list that a call adds to; empty for anything else."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=to, attr=attr)) if attr in _ADDS:
+            return ast.unparse(to)
+    return ""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _written_in_turn(module: SourceModule) -> frozenset[str]:
+    """Texts of the buffers that a file writes single elements to: ``self.buffer[self.t] = obs``."""
+    return frozenset(
+        ast.unparse(node.value)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and not any(
+            isinstance(it, ast.Slice) and (it.lower or it.upper) for it in ast.walk(node.slice)
+        )
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _cut_off(module: SourceModule) -> frozenset[str]:
+    """Texts of what is a window: it was made with a ``maxlen``, or something is taken away from it."""
+    found: set[str] = set()
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=of, attr="pop" | "popleft")):
+                found.add(ast.unparse(of))
+            case ast.Delete(targets=targets):
+                found |= {ast.unparse(it.value) for it in targets if isinstance(it, ast.Subscript)}
+        for each in assigned(node):
+            text = ast.unparse(each.target)
+            match each.value:
+                case ast.Call(args=args, keywords=keywords) as call if called_name(call) == "deque":
+                    if len(args) > 1 or any(it.arg == "maxlen" for it in keywords):
+                        found.add(text)
+                case ast.Subscript(value=of) if ast.unparse(of) == text:
+                    found.add(text)
+    return frozenset(found)
+
+
 @lru_cache(maxsize=PARSED_FILES)
 def _added_to(module: SourceModule) -> frozenset[str]:
     """Texts of the lists that a file adds to, one element at a time or several."""
-    return frozenset(
-        ast.unparse(node.func.value)
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _ADDS
-    )
+    return frozenset(text for node in ast.walk(module.tree) if (text := _adds_to(node)))
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -14,8 +14,8 @@ _PUTS: Final = frozenset({"append", "appendleft", "extend", "add", "heappush", "
 
 
 def search_begins_with(function: ast.FunctionDef) -> frozenset[str]:
-    """Return the variables and attributes that tell where a search begins: one with a ``while`` loop that takes places from a list, a
-    deque or a heap, puts further ones there, and asks which ones were met. Nothing where there is none.
+    """Return the variables and attributes that tell where a search begins, and nothing else: one with a ``while`` loop that takes places
+    from a list, a deque or a heap, puts further ones there, and asks which ones were met, for the way to one place. Nothing where there is none.
     """
     loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
     lists = {name for loop in loops if _marks(loop) for name in _taken(loop) & _put(loop)}
@@ -27,7 +27,31 @@ def search_begins_with(function: ast.FunctionDef) -> frozenset[str]:
         given = [value for node in before for value in _given(node, wanted)]
         told = {ast.unparse(part) for value in given for part in ast.walk(value) if _is_read(part)}
         wanted, begins = told - begins - lists, begins | told
-    return frozenset(begins)
+    searching = [loop for loop in loops if _marks(loop)]
+    if not any(map(_ends_at_a_goal, searching)) and not _returns_one(function):
+        return frozenset()
+    read = {ast.unparse(part) for loop in searching for part in ast.walk(loop) if _is_read(part)}
+    return frozenset(begins - read)
+
+
+def _ends_at_a_goal(loop: ast.While) -> bool:
+    """Tell whether it may end early: ``if place == goal: return``, or ``break``."""
+    return any(
+        isinstance(node, ast.If)
+        and any(isinstance(it, ast.Compare) for it in ast.walk(node.test))
+        and any(isinstance(it, ast.Return | ast.Break) for it in node.body)
+        for node in ast.walk(loop)
+    )
+
+
+def _returns_one(function: ast.FunctionDef) -> bool:
+    """Tell whether what was found of one place is returned: ``distances[goal]``."""
+    return any(
+        isinstance(node.value, ast.Subscript)
+        or (isinstance(node.value, ast.Call) and called_name(node.value) == "get")
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return)
+    )
 
 
 def _given(node: ast.AST, names: set[str]) -> Iterator[ast.expr]:

@@ -13,11 +13,12 @@ from rlprof.source.carried import carried
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import TORCH, own_name, root_name
+from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Comprehension,
     SourceModule,
+    Statement,
     called_name,
     parse,
     receiver,
@@ -287,9 +288,33 @@ def rows_of_each(
         match inner.iter, inner.target:
             case ast.Call(args=[number]), ast.Name(id=counter):
                 is_counted = called_name(inner.iter) == "range" and counter in used
-                if is_within and is_counted and not _steps(inner):
+                is_free = statement is not None and _needs_no_other_turn(inner, statement)
+                if is_within and is_counted and is_free and not _steps(inner):
                     rows *= max(1, parameters.value(number) or 1)
     return rows
+
+
+def _needs_no_other_turn(loop: ast.For | ast.AsyncFor, asking: Statement) -> bool:
+    """Tell whether nothing that ``asking`` reads is changed in the loop, but by its counter."""
+    own = {id(node) for node in asking.walk()}
+    changed: set[str] = set()
+    for node in (it for statement in loop.body for it in ast.walk(statement)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                changed.add(name)
+            case (
+                ast.Subscript(value=base, ctx=ast.Store())
+                | ast.Attribute(value=base, ctx=ast.Store())
+            ):
+                changed.add(ast.unparse(base))
+            case ast.Call(func=ast.Attribute(value=owner)) if id(node) not in own:
+                changed.add(ast.unparse(owner))
+    read = {
+        ast.unparse(node)
+        for node in asking.walk()
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+    return (changed - NUMPY - TORCH).isdisjoint(read)
 
 
 def _steps(loop: ast.For | ast.AsyncFor) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -14,7 +15,7 @@ from rlprof.profile.components import LEARNING
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.values import Values
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import Origin, origin_of_file
 from rlprof.syntax.padding import Padding, looked_at, paddings
 
@@ -23,6 +24,13 @@ FEWEST_SEEN: Final = 2
 
 MOST_CALLERS: Final = 3
 """Functions between the one that fills up and the update, at most."""
+
+_OF_SEQUENCES: Final = re.compile(
+    r"[/\\]torch[/\\]nn[/\\]modules[/\\](rnn|transformer)\.py$|[/\\]transformers[/\\]models[/\\]"
+)
+"""Networks that go through sequences."""
+
+_PACKS: Final = frozenset({"pack_padded_sequence", "pack_sequence"})
 
 _Function = tuple[str, str]
 """File and qualified name."""
@@ -44,7 +52,8 @@ class PaddedBatches:
     @property
     def middle(self) -> float | None:
         """The middle one of the lengths; None where too few were seen."""
-        return median(self.lengths) if len(self.lengths) >= FEWEST_SEEN else None
+        are_enough = len(self.lengths) >= FEWEST_SEEN or self.lengths == {self.width}
+        return median(self.lengths) if are_enough else None
 
 
 def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
@@ -54,6 +63,8 @@ def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
         for file in profile.sources
         if origin_of_file(file) is Origin.YOURS and (module := lines.module(file)) is not None
     }
+    if any(map(_takes_care, modules.values())):
+        return []
     values = Values(profile.values)
     found: dict[_Function, PaddedBatches] = {}
     for padding in paddings(modules):
@@ -148,5 +159,18 @@ def _updates(profile: Profile, functions: set[_Function]) -> Iterator[int]:
     for top in tree.topmost(asks_network):
         frames = map(tree.frame, tree.ancestors(top))
         is_update = bool(profile.parts) and profile.parts[top] == LEARNING
-        if is_update and any((it.file, it.function) in functions for it in frames):
-            yield from tree.subtree(top)
+        if not is_update or not any((it.file, it.function) in functions for it in frames):
+            continue
+        nodes = [*tree.subtree(top)]
+        # Others take entities, actions or stacked frames that are filled up: their width is that of a layer.
+        if any(_OF_SEQUENCES.search(tree.frame(node).file) for node in nodes):
+            yield from nodes
+
+
+def _takes_care(module: SourceModule) -> bool:
+    """Tell whether sequences are packed somewhere, or networks compiled, which wants one width."""
+    return any(
+        isinstance(node, ast.Call)
+        and (called_name(node) in _PACKS or ast.unparse(node.func) == "torch.compile")
+        for node in ast.walk(module.tree)
+    )

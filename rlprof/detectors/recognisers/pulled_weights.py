@@ -10,12 +10,15 @@ from typing import Final
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import UPDATES
 from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.syntax.module import SourceModule, called_name
 
 LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
 """Functions that write weights into a network."""
+
+_STEPS: Final = frozenset({"step", "_step"})
 
 MOST_CALLERS: Final = 3
 """Functions between the loop over steps and the line that loads, at most."""
@@ -37,10 +40,13 @@ def pulled_weights(profile: Profile, lines: UserLines) -> list[PulledWeights]:
         return []
     found: dict[Line, PulledWeights] = {}
     others = _nodes_of_those_who_do_not_train(profile)
-    stepped = {
-        tree.frame(tree.nodes[node].parent): None
+    steps = {
+        tree.frame(tree.nodes[node].parent)
         for node in tree.hot_nodes()
-        if profile.parts and profile.parts[node] == ENVIRONMENT and tree.nodes[node].parent >= 0
+        if profile.parts
+        and profile.parts[node] == ENVIRONMENT
+        and last_name(tree.frame(node).function) in _STEPS
+        and tree.nodes[node].parent != NO_PARENT
     }
     for node in tree.hot_nodes():
         if node not in others or not _loads(lines, node):
@@ -48,13 +54,13 @@ def pulled_weights(profile: Profile, lines: UserLines) -> list[PulledWeights]:
         puller = node
         for above in [node, *_callers(tree, lines, node)][: MOST_CALLERS + 1]:
             frame = tree.frame(above)
+            if any(it.conditions for it in lines.statements(frame)):
+                break  # Not at each step: when an episode is over, or when there are new ones.
             module = lines.module(frame.file)
             loop = _innermost(module, frame.line) if module is not None else None
             if module is not None and loop is not None:
-                steps = (
-                    it for it in stepped if (it.file, it.function) == (frame.file, frame.function)
-                )
-                if any(_innermost(module, it.line) is loop for it in steps):
+                own = (it for it in steps if (it.file, it.function) == (frame.file, frame.function))
+                if any(_innermost(module, it.line) is loop for it in own):
                     line = lines.line(above)
                     pulled = found.setdefault(line, PulledWeights(line))
                     pulled.nodes.update(_of_its_function(tree, puller, above))

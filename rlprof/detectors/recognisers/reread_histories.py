@@ -85,7 +85,20 @@ class RereadHistories:
         """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
         if self._parts and self._parts[node] in _ASKING:
             return True
-        return any(map(self._graphs.may_be_off, (node, *self._tree.ancestors(node))))
+        above = (node, *self._tree.ancestors(node))
+        return any(map(self._graphs.may_be_off, above)) and not any(map(self._updates, above))
+
+    def _updates(self, node: int) -> bool:
+        """Tell whether its function makes gradients, and begins no episode: the targets of an update are computed without them, too."""
+        frame = self._tree.frame(node)
+        module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
+        function = module.function_at(frame.line) if module is not None else None
+        calls = {
+            called_name(it)
+            for it in (ast.walk(function.node) if function is not None else ())
+            if isinstance(it, ast.Call)
+        }
+        return "backward" in calls and "reset" not in calls
 
     def _calls(self, node: int) -> Iterator[ast.Call]:
         for statement in self._lines.statements(self._tree.frame(node)):

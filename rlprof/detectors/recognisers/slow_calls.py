@@ -18,6 +18,7 @@ from rlprof.libraries.questions import slow_call_of
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.diagonals import takes_diagonals
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.values import Values, value_of
@@ -114,11 +115,19 @@ class SlowCalls:
         spent.called[last_name(self._tree.frame(top).function)] += us
 
     def _is_in_a_step(self, owner: int) -> bool:
-        """Tell whether the nearest function above that begins an episode, or goes on with it, is a step."""
+        """Tell whether the nearest function above that begins an episode, or goes on with it, is the step of an environment, which comes here
+        each time.
+        """
         for node in (owner, *self._tree.ancestors(owner)):
-            name = last_name(self._tree.frame(node).function)
+            frame = self._tree.frame(node)
+            conditions = (
+                test for statement in self.lines.statements(frame) for test in statement.conditions
+            )
+            if not all(map(_mostly_holds, conditions)):
+                return False
+            name = last_name(frame.function)
             if name in ("step", "reset"):
-                return name == "step"
+                return name == "step" and self._profile.parts[node] == ENVIRONMENT
         return False
 
     def _look_at_steps(
@@ -286,6 +295,15 @@ class SlowCalls:
             spent.nodes[done.part].update((node, *below))
             spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
             spent.seen[line] = done.seen
+
+
+def _mostly_holds(test: ast.expr) -> bool:
+    """Tell a comparison by size, ``if self.t >= self.window``, from what holds at the end of an episode or every so many steps."""
+    if isinstance(test, ast.UnaryOp):
+        return _mostly_holds(test.operand)
+    return isinstance(test, ast.Compare) and all(
+        isinstance(it, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.IsNot) for it in test.ops
+    )
 
 
 def _is_check(node: ast.stmt) -> bool:

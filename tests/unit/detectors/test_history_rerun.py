@@ -60,6 +60,20 @@ AGENT = Script(
             self.seen.append(obs)
             return self.policy(torch.stack(self.seen[-8:])[None])
 
+        def of_a_deque(self, obs):
+            self.recent = deque(maxlen=32)
+            self.recent.append(obs)
+            return self.policy(torch.stack(list(self.recent))[None])
+
+        def of_words(self, obs):
+            ids = []
+            for word in obs["mission"].split():
+                ids.append(self.vocabulary[word])
+            return self.policy(torch.tensor(ids)[None])
+
+        def of_a_burn_in(self, obs):
+            return self.policy(self.sequence[:, : self.burn_in])
+
         def of_a_text(self, obs):
             return self.policy(self.words(obs["mission"]))
 
@@ -105,6 +119,9 @@ MAKES = {
     "of_a_buffer": "return self.policy(torch.as_tensor",
     "of_itself": "return self.policy(self.past)",
     "of_a_window": "return self.policy(torch.stack(self.seen[-8:])",
+    "of_a_deque": "return self.policy(torch.stack(list(self.recent))",
+    "of_words": "return self.policy(torch.tensor(ids)",
+    "of_a_burn_in": "return self.policy(self.sequence",
     "of_a_text": "return self.policy(self.words",
     **{
         f"to_{it}": f"return self.policy.{it}("
@@ -197,7 +214,9 @@ def test_long_histories_save_more_and_a_gru_more_than_an_lstm():
     assert long == pytest.approx((1 - 46 / 135, 1 - 4 / 93))
 
 
-@pytest.mark.parametrize("makes", ["of_a_window", "of_a_text"])
+@pytest.mark.parametrize(
+    "makes", ["of_a_window", "of_a_deque", "of_words", "of_a_burn_in", "of_a_text"]
+)
 def test_silent_where_it_is_given(makes):
     assert found(an_episode(makes)) == []
 
@@ -218,3 +237,15 @@ def test_silent_for_sequences_that_do_not_grow(x):
 def test_silent_in_an_update():
     above = AGENT.at("loss = agent.update", "train")
     assert found(an_episode("update", above=above)) == []
+
+
+def test_silent_for_the_targets_of_an_update():
+    script = Script(
+        AGENT.file,
+        AGENT.text.replace("answer = agent.act(env.seen)", "target = agent.act(env.seen)").replace(
+            "loss = agent.update(env.seen)", "agent.update(env.seen).backward()"
+        ),
+    )
+    run = an_episode(above=script.at("target = agent.act", "train"))
+
+    assert detect(DETECTOR, run, script) == []

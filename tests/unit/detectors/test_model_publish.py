@@ -228,6 +228,12 @@ PULLS = Script(
             for t in range(20):
                 env.step(choose(net))
 
+    def act_when_there_are_new_ones(env, board, net):
+        while True:
+            if board.version != net.version:
+                board.pull(net)
+            env.step(choose(net))
+
     def learn(net, batch):
         target.load_state_dict(net.state_dict())
         env.step(0)
@@ -243,7 +249,7 @@ def actors_that_pull(function: str, *, trains: bool = False) -> list[Finding]:
     """Ten seconds of an actor, four of them in weights that it takes and loads; ``trains``: it steps an optimizer, too."""
     pull, step = (
         f"{PULLS.file}:{PULLS.line(f'def {function}(') + line} {function}"
-        for line in ((3, 4) if function == "act" else (2, 4))
+        for line in ((2, 4) if function == "act_in_rollouts" else (3, 4))
     )
     run = a_run(steady_s=10.0).process("main", steps=1_000).counts("updates", 500)
     run.spends(2.0, PULLS.at("target.load_state_dict", "learn"))
@@ -252,7 +258,8 @@ def actors_that_pull(function: str, *, trains: bool = False) -> list[Finding]:
     if trains:
         run.counts("updates", 500)
     run.spends(1.0, pull, FLAT).spends(3.0, pull, VECTOR, TO_PARAMETERS)
-    run.spends(6.0, step, STEP_ENV)
+    # What begins an episode is no step.
+    run.spends(5.0, step, STEP_ENV).spends(1.0, pull, STEP_ENV.replace("step", "reset"))
     return [it for it in detect(DETECTOR, run, PULLS) if it.title.startswith("weights are loaded")]
 
 
@@ -265,6 +272,9 @@ def test_weights_that_an_actor_loads_at_each_step_are_told():
     assert "once per rollout" in finding.fix
 
 
-@pytest.mark.parametrize(("function", "trains"), [("act_in_rollouts", False), ("act", True)])
+@pytest.mark.parametrize(
+    ("function", "trains"),
+    [("act_in_rollouts", False), ("act_when_there_are_new_ones", False), ("act", True)],
+)
 def test_silent_for_rollouts_and_for_who_trains(function, trains):
     assert actors_that_pull(function, trains=trains) == []

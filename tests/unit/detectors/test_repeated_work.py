@@ -259,6 +259,8 @@ SEARCH = Script(
             queue, seen = deque([here]), {here}
             while queue:
                 cell = queue.popleft()
+                if cell == there:
+                    return len(seen)
                 for other in self.beside[cell]:
                     if other not in seen:
                         seen.add(other)
@@ -337,6 +339,7 @@ def a_search_from(here: str, kept: str, place: str = PLACE) -> list[Finding]:
     run = a_search(calls=20, once=20)
     called = "same=0 other=7 entered=9 reached=9 calls=20 once=20"
     run.sees(FAR, here=looks(place, f"{called} {here}"))
+    run.sees(FAR, there=looks(PLACE, f"{called} same_soon=6 other_soon=0"))
     run.sees(FAR, self__beside=looks(MAP, f"{called} {kept}"))
     return detect(DETECTOR, run, SEARCH)
 

@@ -135,6 +135,19 @@ DESK = Script(
         def step(self, action):
             return self.features()
 
+        def guarded(self):
+            if self.t < 30:
+                return None
+            return self.features()
+
+        def at_the_end(self):
+            if self.done:
+                return self.features()
+
+    class Trainer:
+        def update(self):
+            return self.features()
+
     def train(desk):
         for action in actions:
             desk.step(action) if action else desk.reset()
@@ -150,6 +163,13 @@ PCT_CHANGE = f"{SITE}/pandas/core/generic.py:11900 NDFrame.pct_change"
 SERIES_MEAN = f"{SITE}/pandas/core/series.py:6500 Series.mean"
 
 
+GUARDED, AT_THE_END = (
+    f"{DESK.file}:{DESK.line(f'def {name}(') + line} Desk.step"
+    for name, line in (("guarded", 3), ("at_the_end", 2))
+)
+OF_A_TRAINER = f"{DESK.file}:{DESK.line('def update(') + 1} Trainer.step"
+
+
 def features_of_a_desk(above: str, *, steps: float = 20_000) -> list[Finding]:
     """Ten seconds, six of them in pandas."""
     run = a_run(steady_s=10.0).process("main", steps=steps)
@@ -159,8 +179,9 @@ def features_of_a_desk(above: str, *, steps: float = 20_000) -> list[Finding]:
     return detect(DETECTOR, run.spends(4.0, loop, above), DESK)
 
 
-def test_small_work_of_pandas_in_each_step_is_told_with_the_look_ups_beside_it():
-    (finding,) = features_of_a_desk(IN_STEP)
+@pytest.mark.parametrize("above", [IN_STEP, GUARDED])
+def test_small_work_of_pandas_in_each_step_is_told_with_the_look_ups_beside_it(above: str):
+    (finding,) = features_of_a_desk(above)
 
     line = DESK.line("change =")
     assert finding.title == f"pandas works on a few rows at each step (desk.py:{line})"
@@ -171,8 +192,9 @@ def test_small_work_of_pandas_in_each_step_is_told_with_the_look_ups_beside_it()
 
 
 @pytest.mark.parametrize(
-    ("above", "steps"), [(IN_RESET, 20_000), (IN_STEP, 1_000), (IN_STEP, 0)],
-    ids=["once an episode", "long calls", "no steps"],
+    ("above", "steps"),
+    [(IN_RESET, 20_000), (IN_STEP, 1_000), (IN_STEP, 0), (AT_THE_END, 20_000), (OF_A_TRAINER, 20_000)],
+    ids=["once an episode", "long calls", "no steps", "at its end", "of a trainer"],
 )  # fmt: skip
 def test_other_work_of_pandas_is_not(above: str, steps: float):
     told = features_of_a_desk(above, steps=steps)

@@ -39,6 +39,8 @@ def begins(text: str) -> set[str]:
                 seen = {start}
                 while queue:
                     cell, steps = queue.popleft()
+                    if cell == goal:
+                        break
                     for other in beside[cell]:
                         if other not in seen:
                             queue.append((other, steps + 1))
@@ -56,6 +58,7 @@ def begins(text: str) -> set[str]:
                     known[cell] = cost
                     for other in self.beside[cell]:
                         heapq.heappush(heap, (cost + 1, other))
+                return known[goal]
             """,
             {"self.at"},
         ),
@@ -67,6 +70,8 @@ def begins(text: str) -> set[str]:
                 while front and limit:
                     following = []
                     for cell in front:
+                        if cell == self.goal:
+                            return limit
                         for other in self.beside[cell]:
                             if other not in seen:
                                 following.append(other)
@@ -88,6 +93,7 @@ def begins(text: str) -> set[str]:
                         if other not in steps:
                             steps[other] = steps[cell] + 1
                             queue.append(other)
+                return steps.get(goal, -1)
             """,
             {"self.at"},
         ),
@@ -120,6 +126,29 @@ def test_tells_where_a_search_begins(search: str, where: set[str]):
                 start = tree[start]
         """,
         """
+        def region(start, beside):
+            queue, seen = deque([start]), {start}
+            while queue:
+                for other in beside[queue.popleft()]:
+                    if other not in seen:
+                        seen.add(other)
+                        queue.append(other)
+            return len(seen)
+        """,
+        """
+        def far(start, goal, beside):
+            queue, seen = deque([start]), {start}
+            while queue:
+                cell = queue.popleft()
+                if cell == goal:
+                    return True
+                for other in beside[cell]:
+                    if other not in seen and abs(other - start) < 9:
+                        seen.add(other)
+                        queue.append(other)
+            return False
+        """,
+        """
         def rows(start, beside):
             found = [start]
             for cell in beside:
@@ -127,7 +156,14 @@ def test_tells_where_a_search_begins(search: str, where: set[str]):
                     found.append(cell)
         """,
     ],
-    ids=["takes and puts elsewhere", "asks nothing", "no list", "no while"],
+    ids=[
+        "takes and puts elsewhere",
+        "asks nothing",
+        "no list",
+        "all of a region",
+        "within reach of the start",
+        "no while",
+    ],
 )
 def test_no_search_begins_in(other: str):
     assert begins(other) == set()
