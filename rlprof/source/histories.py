@@ -52,7 +52,7 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 made = [*_values_of(name, levels[0])]
                 if any(_is_history(it, levels, seen | {name}) for it in made):
                     return True
-                handed = None if made else _handed_over(name, levels)
+                handed = _handed_over(name, levels)
                 if handed is not None and _is_history(handed, levels[1:], frozenset()):
                     return True
             case ast.Attribute() if ast.unparse(part) in _grown_by_joining(module):

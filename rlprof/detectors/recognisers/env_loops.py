@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,6 +15,7 @@ from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Comprehension,
@@ -281,40 +283,73 @@ def rows_of_each(
     counters the line is told what to ask for, and that step nothing.
     """
     statement = module.statement_at(line) if module is not None else None
-    used = {it.id for it in statement.walk() if isinstance(it, ast.Name)} if statement else set()
+    if module is None or statement is None:
+        return 1
     rows = 1
-    for inner in module.loops_around(line) if module is not None else ():
+    for inner in module.loops_around(line):
         is_within = any(it.first_line <= inner.lineno <= it.last_line for it in loops)
         match inner.iter, inner.target:
-            case ast.Call(args=[number]), ast.Name(id=counter):
-                is_counted = called_name(inner.iter) == "range" and counter in used
-                is_free = statement is not None and _needs_no_other_turn(inner, statement)
-                if is_within and is_counted and is_free and not _steps(inner):
+            case ast.Call(args=[number]), ast.Name(id=counter) if (
+                called_name(inner.iter) == "range"
+            ):
+                is_row = _asks_for_a_row_of(module, inner, counter, statement)
+                if is_within and is_row and not _steps(inner):
                     rows *= max(1, parameters.value(number) or 1)
     return rows
 
 
-def _needs_no_other_turn(loop: ast.For | ast.AsyncFor, asking: Statement) -> bool:
-    """Tell whether nothing that ``asking`` reads is changed in the loop, but by its counter."""
-    own = {id(node) for node in asking.walk()}
+def _asks_for_a_row_of(
+    module: SourceModule, loop: ast.For | ast.AsyncFor, counter: str, asking: Statement
+) -> bool:
+    """Tell whether what ``asking`` reads, itself and by variables that the turn has made, is told by the loop's counter, and nothing of it is
+    changed in the loop otherwise.
+    """
+    body = range(loop.lineno + 1, (loop.end_lineno or loop.lineno) + 1)
+    left = carried([it for it in module.statements if it.first_line in body])
+    made = {name: value for name, value in _made_once(loop).items() if name not in left}
+    passed: set[int] = set()
+    read: set[str] = set()
+    pending: list[ast.AST] = [*asking.expressions()]
+    while pending:
+        part = pending.pop()
+        passed.update(map(id, ast.walk(part)))
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                text = ast.unparse(node)
+                if text in made and text not in read:
+                    pending.append(made[text])
+                read.add(text)
     changed: set[str] = set()
     for node in (it for statement in loop.body for it in ast.walk(statement)):
         match node:
-            case ast.Name(id=name, ctx=ast.Store()):
+            case ast.Name(id=name, ctx=ast.Store()) if name not in made:
                 changed.add(name)
             case (
                 ast.Subscript(value=base, ctx=ast.Store())
                 | ast.Attribute(value=base, ctx=ast.Store())
             ):
                 changed.add(ast.unparse(base))
-            case ast.Call(func=ast.Attribute(value=owner)) if id(node) not in own:
+            case ast.Call(func=ast.Attribute(value=owner)) if id(node) not in passed:
                 changed.add(ast.unparse(owner))
-    read = {
-        ast.unparse(node)
-        for node in asking.walk()
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    return counter in read and (changed - NUMPY - TORCH).isdisjoint(read)
+
+
+def _made_once(loop: ast.For | ast.AsyncFor) -> dict[str, ast.expr]:
+    """Variables that each turn makes anew, by one statement of the loop's own, of others, with what they are made of."""
+    stores = Counter(
+        node.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return {
+        target.id: value
+        for statement in loop.body
+        for target, value, is_unpacked in assigned(statement)
+        if isinstance(target, ast.Name)
+        and not is_unpacked
+        and stores[target.id] == 1
+        and target.id not in variables_read(value)
     }
-    return (changed - NUMPY - TORCH).isdisjoint(read)
 
 
 def _steps(loop: ast.For | ast.AsyncFor) -> bool:

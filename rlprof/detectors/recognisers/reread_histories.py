@@ -34,6 +34,7 @@ MOST_LEVELS: Final = 4
 
 _KINDS: Final = frozenset({"LSTM", "GRU", "RNN"})
 _ZEROS: Final = frozenset({"zeros", "new_zeros", "zeros_like"})
+_MOVES: Final = frozenset({"to", "cuda", "cpu", "float", "double", "half", "detach"})
 _ASKING: Final = (INFERENCE, ENVIRONMENT)
 
 
@@ -176,7 +177,12 @@ def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) ->
         value, made = value_of(state, known), only_value(function, state.id)
         is_none = value is not None and value.types == {"NoneType"}
         return is_none or (made is not None and _is_zero(made, known, function))
-    return isinstance(state, ast.Call) and called_name(state) in _ZEROS
+    if not isinstance(state, ast.Call):
+        return False
+    is_moved = isinstance(state.func, ast.Attribute) and state.func.attr in _MOVES
+    if is_moved and isinstance(state.func, ast.Attribute):
+        return _is_zero(state.func.value, known, function)
+    return called_name(state) in _ZEROS
 
 
 def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
@@ -186,8 +192,8 @@ def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
     module, function = levels[0].module, levels[0].statement.function
     above = parents(module)
     outer = above.get(call)
-    if _is_index(outer, 0):  # ``net(x)[0][:, -1]``
-        return _is_index(above.get(outer), -1) if outer is not None else False
+    if _is_index(outer, 0) and outer is not None and _is_index(above.get(outer), -1):
+        return True  # ``net(x)[0][:, -1]``
     if _is_index(outer, 1):
         return True
     outputs = {
@@ -197,6 +203,13 @@ def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
         for target in node.targets
         if isinstance(target, ast.Tuple) and target.elts
     }
+    if not outputs and _is_index(outer, 0):  # ``out = net(x)[0]``
+        assigning = above.get(outer) if outer is not None else None
+        outputs = {
+            target.id
+            for target in (assigning.targets if isinstance(assigning, ast.Assign) else ())
+            if isinstance(target, ast.Name)
+        }
     if len(outputs) != 1:
         return False
     reads = [*_reads(levels[0], outputs)]

@@ -38,6 +38,20 @@ AGENT = Script(
             out, _ = self.lstm(x, zero)
             return self.head(out[:, -1])
 
+        def embedded(self, x):
+            x = self.embed(x)
+            out, kept = self.lstm(x)
+            return self.head(out[:, -1])
+
+        def taken_apart(self, x):
+            seen = self.lstm(x)[0]
+            return self.head(seen[:, -1])
+
+        def moved(self, x):
+            start = torch.zeros(1, 1, 64).to(x.device)
+            out, _ = self.lstm(x, start)
+            return self.head(out[:, -1])
+
         def given(self, x, before):
             out, _ = self.lstm(x, before)
             return self.head(out[:, -1])
@@ -77,6 +91,15 @@ AGENT = Script(
         def of_a_text(self, obs):
             return self.policy(self.words(obs["mission"]))
 
+        def to_embedded(self):
+            return self.policy.embedded(torch.stack(self.seen)[None])
+
+        def to_taken_apart(self):
+            return self.policy.taken_apart(torch.stack(self.seen)[None])
+
+        def to_moved(self):
+            return self.policy.moved(torch.stack(self.seen)[None])
+
         def to_whole(self):
             return self.policy.whole(torch.stack(self.seen)[None])
 
@@ -110,6 +133,9 @@ AGENT = Script(
             loss = agent.update(env.seen)
     """,
 )
+_OTHER_WAYS = (
+    "whole", "given", "last_state", "right_away", "zeros", "embedded", "taken_apart", "moved",
+)  # fmt: skip
 RNN = f"{SITE}/torch/nn/modules/rnn.py:1100 LSTM.forward"
 LSTM = "type=torch.nn.modules.rnn.LSTM bases=torch.nn.modules.rnn.RNNBase,torch.nn.modules.module.Module"
 POLICY = f"type=agent.Policy bases=torch.nn.modules.module.Module file={AGENT.file}"
@@ -123,10 +149,7 @@ MAKES = {
     "of_words": "return self.policy(torch.tensor(ids)",
     "of_a_burn_in": "return self.policy(self.sequence",
     "of_a_text": "return self.policy(self.words",
-    **{
-        f"to_{it}": f"return self.policy.{it}("
-        for it in ("whole", "last_state", "right_away", "zeros", "given")
-    },
+    **{f"to_{it}": f"return self.policy.{it}(" for it in _OTHER_WAYS},
     "last_of_heads": "logits, _, _ = self.policy.heads(",
     "all_of_heads": "logits, values, _ = self.policy.heads(",
     "update": "return self.policy(torch.stack(self.seen)[None])",
@@ -138,6 +161,9 @@ ASKS = {
     "last_state": "_, (state, _) = self.lstm(x)",
     "right_away": "return self.head(self.lstm(self.embed(x))",
     "zeros": "out, _ = self.lstm(x, zero)",
+    "embedded": "out, kept = self.lstm(x)",
+    "taken_apart": "seen = self.lstm(x)[0]",
+    "moved": "out, _ = self.lstm(x, start)",
     "given": "out, _ = self.lstm(x, before)",
 }
 
@@ -188,7 +214,7 @@ def test_tells_a_policy_that_gives_the_whole_history(makes):
     )
 
 
-@pytest.mark.parametrize("asks", ["last_state", "right_away", "zeros"])
+@pytest.mark.parametrize("asks", _OTHER_WAYS[2:])
 def test_tells_other_ways_to_ask_for_the_last_answer(asks):
     (finding,) = found(an_episode(f"to_{asks}", asks))
 

@@ -231,11 +231,33 @@ AGENTS = Script(
     [
         (("", ""), " with 8 rows each"),
         (("observations[env, agent]", "observations[env]"), ""),
+        (
+            (
+                "logits = net(torch.from_numpy(observations[env, agent]))",
+                "x = observations[env, agent]; logits = net(x)",
+            ),
+            " with 8 rows each",
+        ),
+        (
+            (
+                "logits = net(torch.from_numpy(observations[env, agent]))",
+                "x = seen + observations[env, agent]; seen = x; logits = net(x)",
+            ),
+            "",
+        ),
         (("= logits.argmax()", "= envs[env].step(logits.argmax())"), ""),
         (("observations[env, agent]", "observations[env, agent], actions"), ""),
         (("logits = net(", "state = logits = net(state, "), ""),
     ],
-    ids=["agents", "not by agent", "one after the other", "by the others' actions", "by a state"],
+    ids=[
+        "agents",
+        "not by agent",
+        "a row of its own",
+        "one of the rows before",
+        "one after the other",
+        "by the others' actions",
+        "by a state",
+    ],
 )
 def test_several_agents_of_each_environment_are_rows_of_one_batch(change, rows):
     script = Script("train.py", AGENTS.text.replace(*change) if change[0] else AGENTS.text)
