@@ -21,7 +21,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.module import Function, called_name
+from rlprof.syntax.module import Function, SourceModule, called_name
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -115,7 +115,7 @@ class RereadHistories:
         sizes = _lengths_of_history(call.args[0], known)
         if kind not in _KINDS or len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
             return None
-        if not _begins_at_zero(call, known, function):
+        if not _begins_at_zero(call, known, function) or _goes_both_ways(levels[0].module):
             return None
         if not _gives_the_last(levels, call):
             return None
@@ -160,6 +160,16 @@ def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozense
                 # By what the others are: updates may ask the same network for batches of sequences.
                 found[axis, shape[:axis], shape[axis + 1 :]].add(shape[axis])
     return frozenset(max(found.values(), key=len, default=()))
+
+
+def _goes_both_ways(module: SourceModule) -> bool:
+    """Tell whether a network of the file goes through sequences backwards, too: it needs all of one."""
+    return any(
+        isinstance(it, ast.keyword)
+        and it.arg == "bidirectional"
+        and not (isinstance(it.value, ast.Constant) and it.value.value is False)
+        for it in ast.walk(module.tree)
+    )
 
 
 def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Function) -> bool:

@@ -260,6 +260,13 @@ def test_silent_for_sequences_that_do_not_grow(x):
     assert found(an_episode(x=x)) == []
 
 
+def test_silent_for_a_network_that_goes_both_ways():
+    script = Script(
+        AGENT.file, AGENT.text.rstrip() + "\n\nlstm = nn.LSTM(6, 64, bidirectional=True)\n"
+    )
+    assert detect(DETECTOR, an_episode(), script) == []
+
+
 def test_silent_in_an_update():
     above = AGENT.at("loss = agent.update", "train")
     assert found(an_episode("update", above=above)) == []
