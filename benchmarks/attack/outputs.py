@@ -170,7 +170,8 @@ def run_file_removed(arena: Arena) -> str:
 
 def run_file_locked(arena: Arena) -> str:
     """Somebody else has an open change in it for a while: an SQLite shell, a browser of databases."""
-    training = start_training(arena)
+    # Longer than the pause, on a fast machine too.
+    training = start_training(arena, steps=80_000)
     with closing(sqlite3.connect(arena.run_file, isolation_level=None, timeout=10)) as other:
         other.execute("BEGIN IMMEDIATE")
         pause(arena, 1.0, 3.0)
