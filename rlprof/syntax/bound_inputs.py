@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeGuard
 
 from rlprof.syntax.dependencies import arguments_of, assigned_by, assigned_in
 from rlprof.syntax.imports import full_name
-from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.operands import Operand, operand_of, steps_to
 from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_computes
 
@@ -168,6 +169,7 @@ def _is_static(function: Function) -> bool:
     return any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
 
 
+@lru_cache(maxsize=PARSED_FILES)
 def _classes(module: SourceModule) -> frozenset[str]:
     own = (node.name for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
     return frozenset(own) | {"super()", "cls", "type(self)", *module.imports}

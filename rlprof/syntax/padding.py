@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.bound_inputs import arguments_given, only_value
 from rlprof.syntax.loop_elements import turns_at
-from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.operands import Operand, operand_of
 
 _MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
@@ -19,6 +21,9 @@ _PADS: Final = _MAKES | {"pad", "constant_pad_nd"}
 _COUNTS: Final = frozenset({"len", "size", "max", "min", "sum"})
 """Calls of which a number depends on what there is."""
 _MOST_LEVELS: Final = 4
+_MOST_CALLS: Final = 50
+"""Calls of one name, and values of one attribute, that are read: generated files have thousands."""
+_MOST_OF_A_FILE: Final = 20
 
 
 class Padding(NamedTuple):
@@ -61,16 +66,24 @@ def looked_at(module: SourceModule, first_line: int) -> Sequence[Operand]:
     """
     function = module.function_at(first_line)
     found: list[Operand | None] = []
-    for padding in paddings({"": module}) if function is not None else ():
-        root, _, rest = ast.unparse(padding.sequence).partition(".")
+    for padding in _of_file(module) if function is not None else ():
+        root, *attributes = ast.unparse(padding.sequence).split(".")
         for turns in turns_at(module, padding.line):
             container = turns.elements.get(root)
             if container is None or function is None:
                 continue
             for held in _handed(module, function, padding.function, container):
-                text = f"{ast.unparse(held)}[0]{'.' if rest else ''}{rest}"
-                found.append(operand_of(ast.parse(text, mode="eval").body))
+                first: ast.expr = ast.Subscript(held, ast.Constant(0), ast.Load())
+                for name in attributes:
+                    first = ast.Attribute(first, name, ast.Load())
+                found.append(operand_of(first))
     return [it for it in dict.fromkeys(found) if it is not None]
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _of_file(module: SourceModule) -> Sequence[Padding]:
+    """The first of those that the file alone tells."""
+    return [*islice(paddings({"": module}), _MOST_OF_A_FILE)]
 
 
 def _handed(
@@ -80,12 +93,11 @@ def _handed(
     if function is fills:
         yield container
         return
-    for statement in module.statements:
-        for call in statement.walk() if statement.function is function else ():
-            if isinstance(call, ast.Call) and called_name(call) == fills.node.name:
-                given = (arguments_given(module, call, fills) or {}).get(ast.unparse(container))
-                if given is not None:
-                    yield given
+    for call, caller in _calls(module).get(fills.node.name, ()):
+        if caller is function:
+            given = (arguments_given(module, call, fills) or {}).get(ast.unparse(container))
+            if given is not None:
+                yield given
 
 
 def _written(statement: Statement, sequence: ast.expr) -> ast.expr:
@@ -227,19 +239,36 @@ class _Widths:
         names = _parameters(function)
         position = names.index(name) - (names[:1] in (["self"], ["cls"]))
         for module in self._modules.values():
-            for statement in module.statements:
-                for call in statement.walk():
-                    if isinstance(call, ast.Call) and called_name(call) == function.node.name:
-                        by_name = [it.value for it in call.keywords if it.arg == name]
-                        for given in by_name or call.args[position : position + 1]:
-                            yield given, module, statement.function
+            for call, caller in _calls(module).get(function.node.name, ())[:_MOST_CALLS]:
+                by_name = [it.value for it in call.keywords if it.arg == name]
+                for given in by_name or call.args[position : position + 1]:
+                    yield given, module, caller
 
     def _given_to_attributes(self, name: str) -> Iterator[ast.expr]:
         for module in self._modules.values():
-            for statement in module.statements:
-                for each in assigned(statement.node):
-                    if isinstance(each.target, ast.Attribute) and each.target.attr == name:
-                        yield each.value
+            yield from _attribute_values(module).get(name, ())[:_MOST_CALLS]
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _calls(module: SourceModule) -> Mapping[str, Sequence[tuple[ast.Call, Function | None]]]:
+    """Return the calls of a file, with the functions that make them, by the name that is called."""
+    found: dict[str, list[tuple[ast.Call, Function | None]]] = defaultdict(list)
+    for statement in module.statements:
+        for node in statement.walk():
+            if isinstance(node, ast.Call):
+                found[called_name(node)].append((node, statement.function))
+    return found
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _attribute_values(module: SourceModule) -> Mapping[str, Sequence[ast.expr]]:
+    """Return what attributes are assigned anywhere in a file, by their names."""
+    found: dict[str, list[ast.expr]] = defaultdict(list)
+    for statement in module.statements:
+        for each in assigned(statement.node):
+            if isinstance(each.target, ast.Attribute):
+                found[each.target.attr].append(each.value)
+    return found
 
 
 def _parameters(function: Function) -> list[str]:
