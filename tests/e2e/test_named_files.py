@@ -56,7 +56,7 @@ def test_what_is_no_file_is_refused_at_once(words, kind, tmp_path):
     said = result.stdout + result.stderr
     assert f"it is a {kind}" in said
     assert "Traceback" not in said
-    assert result.returncode == (0 if words[0] == "history" else 2 if words[0] == "check" else 1)
+    assert result.returncode == (2 if words[0] == "check" else 1)
 
 
 def test_a_script_is_left_to_python_when_it_comes_through_a_pipe(tmp_path):
