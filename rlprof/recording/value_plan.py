@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ from rlprof.recording.tracked import ProcessWindow
 from rlprof.syntax.operands import MOST_OPERANDS, Operand, operands
 from rlprof.syntax.padding import looked_at
 from rlprof.syntax.pure import Pure, pure_at
+from rlprof.syntax.searches import search_begins_with
 
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
@@ -176,7 +178,7 @@ class ValuePlan:
 
     def _inputs_to_compare(self, frame: Frame) -> tuple[Sequence[Operand], bool]:
         """Return what pure work at ``frame`` depends on: of what may be the same each time, else of a function that may be called with the same
-        again, or with some of them soon after; the second is True for that.
+        again; the second is True for a search, of which it is to be seen what stays the same from call to call.
         """
         for pure in self._pure(frame):
             if not self._changes(frame, pure) and not self._is_untold(frame, pure):
@@ -185,7 +187,14 @@ class ValuePlan:
         if called is None or self._is_untold(frame, called):
             return (), False
         seen = self._inputs.get((frame.file, called.function))
-        return (() if seen and seen.are_all_new else called.inputs), True
+        inputs = () if seen and seen.are_all_new else called.inputs
+        return inputs, self._searches(frame)
+
+    def _searches(self, frame: Frame) -> bool:
+        module = self._lines.module(frame)
+        function = module.function_at(frame.line) if module else None
+        node = function.node if function else None
+        return isinstance(node, ast.FunctionDef) and bool(search_begins_with(node))
 
     def _pure(self, frame: Frame) -> Sequence[Pure]:
         module = self._lines.module(frame)
