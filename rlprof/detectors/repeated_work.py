@@ -30,6 +30,12 @@ MIN_SHARE: Final = 0.03
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes where the result is kept: all but a read of it, or a copy where somebody writes to the result."""
 
+KEPT_FOR_ONE: Final = 0.6
+"""Part of the pairs in which a map has to be the same where a search may take as long as the looks of a pair are apart."""
+
+SHORT_US: Final = 500.0
+"""Time of a step's searches up to which the calls of a pair are ten apart or more."""
+
 OF_A_PART: Final = Range(0.3, 1.0)
 """The same of a line that does more."""
 
@@ -63,13 +69,24 @@ def detect(profile: Profile) -> Iterable[Finding]:
     for repeated in search.found():
         calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
         time = calls_time(profile.steady, calls)
-        if whole and time.total_us >= MIN_SHARE * whole:
+        is_worth_it = _is_kept(repeated.work, profile, time)
+        if whole and time.total_us >= MIN_SHARE * whole and is_worth_it:
             told |= repeated.nodes
             yield _finding(profile, search.lines, repeated, time)
     for invariant in TurnInvariants(profile, search.lines, search.is_as_read).found():
         enough = whole and sum(invariant.weights.values()) >= MIN_SHARE * whole
         if enough and told.isdisjoint(invariant.nodes):
             yield _of_turns(profile, search.lines, invariant)
+
+
+def _is_kept(work: PureWork, profile: Profile, time: LineTime) -> bool:
+    """Tell whether a map that is searched stays the same for many calls: the looks of a pair are 5 ms of CPU time apart at least, in which a
+    short search is made many times.
+    """
+    if work.searched is None:
+        return True
+    same, pairs = work.searched
+    return same >= KEPT_FOR_ONE * pairs or 0 < time.total_us <= SHORT_US * profile.steady_steps
 
 
 def _finding(profile: Profile, lines: UserLines, repeated: RepeatedWork, time: LineTime) -> Finding:

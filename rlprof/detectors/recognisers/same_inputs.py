@@ -38,10 +38,8 @@ MOST_IN_A_KEY: Final = 1_000
 PAIRS: Final = 4
 """Pairs of calls soon after each other, from which on it counts what stays the same from one to the other."""
 
-LEAST_KEPT: Final = 0.4
-"""Part of the pairs in which a map is the same, from which on it is worth searching whole: the calls of a pair are some milliseconds apart, in
-which a short search is made many times.
-"""
+LEAST_KEPT: Final = 0.2
+"""Part of the pairs in which a map is the same, from which on it may be worth searching whole."""
 
 LEAST_MOVED: Final = 0.5
 """Part of the pairs in which a place is another one: the second look of some is at the same call."""

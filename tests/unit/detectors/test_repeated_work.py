@@ -275,10 +275,10 @@ SEARCH = Script(
 FAR = SEARCH.at("for other in", "Maze.far")
 
 
-def a_search(calls: int, once: int) -> RunBuilder:
+def a_search(calls: int, once: int, steps: float = 1000) -> RunBuilder:
     """Ten seconds, six of them in a search that was looked at so often, ``once`` of them with inputs of its own."""
     called = f"entered=9 reached=9 calls={calls} once={once}"
-    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run = a_run(steady_s=10.0).process("main", steps=steps)
     asks = SEARCH.at("maze.left", "train")
     run.spends(6.0, asks, FAR).spends(4.0, asks)
     for changing in ("here", "there"):
@@ -358,16 +358,34 @@ def test_a_search_is_told_that_begins_at_another_place_of_the_same_map():
     assert saving.removable.high == REMOVABLE.high
 
 
+def test_short_searches_are_many_between_two_looks():
+    run = a_search(calls=20, once=20, steps=50_000)
+    called = "same=0 other=7 entered=9 reached=9 calls=20 once=20"
+    run.sees(FAR, here=looks(PLACE, f"{called} same_soon=1 other_soon=5"))
+    run.sees(FAR, there=looks(PLACE, f"{called} same_soon=6 other_soon=0"))
+    run.sees(FAR, self__beside=looks(MAP, f"{called} same_soon=2 other_soon=4"))
+
+    assert len(detect(DETECTOR, run, SEARCH)) == 1
+
+
 @pytest.mark.parametrize(
     "pairs",
     [
         ("same_soon=1 other_soon=5", "same_soon=2 other_soon=4"),
+        ("same_soon=1 other_soon=5", "same_soon=3 other_soon=3"),
         ("same_soon=0 other_soon=3", "same_soon=3 other_soon=0"),
         ("same_soon=1 other_soon=5", ""),
         ("same_soon=5 other_soon=1", "same_soon=5 other_soon=1"),
         ("same_soon=0 other_soon=6", "same_soon=6 other_soon=0", "type=tuple length=4"),
     ],
-    ids=["other map", "few", "unknown map", "one call", "more than a place"],
+    ids=[
+        "other map",
+        "other map half of the time",
+        "few",
+        "unknown map",
+        "one call",
+        "more than a place",
+    ],
 )
 def test_a_search_is_not_told_of(pairs: tuple[str, ...]):
     assert a_search_from(*pairs) == []
