@@ -13,6 +13,7 @@ from typing import Any
 from accuracy import QUIET_CORES, run_to_the_end
 from measuring import in_pairs, last_json, rlprof_run
 from neighbours import Neighbours, wait_for_quiet
+from until_stopped import printed_rate, stop_after
 from verdict import Measured, Run
 
 LEAST_TRUTH = 0.05
@@ -29,6 +30,8 @@ class Laboratory:
     seconds: float
     rounds: int
     patience_s: float
+    until_stopped: bool = False
+    """True for programs that take no ``--seconds``, and train until they are stopped: the rates that they print are taken."""
 
     def measured(self, before: Path, after: Path, *, waits: bool) -> Measured:
         """The truth: 1 - time of a step after the fix over that before, pair by pair."""
@@ -43,7 +46,11 @@ class Laboratory:
     def report(self, program: Path, run_file: Path) -> dict[str, Any]:
         """What rlprof says of one run of ``program``, recorded into ``run_file``."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
-        run_to_the_end(rlprof_run(run_file, command=self._command(program)), program.parent)
+        recording = rlprof_run(run_file, command=self._command(program))
+        if self.until_stopped:
+            stop_after(recording, program.parent, 2 * self.seconds)
+        else:
+            run_to_the_end(recording, program.parent)
         told = [sys.executable, "-m", "rlprof", "report", str(run_file), "--format", "json"]
         report: dict[str, Any] = json.loads(run_to_the_end(told))
         return report
@@ -52,11 +59,15 @@ class Laboratory:
         """What a run tells of itself, and the cores that other programs took meanwhile."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
         others = Neighbours()
+        if self.until_stopped:
+            rate = printed_rate(self._command(program), program.parent, self.seconds)
+            return {"sps": rate}, others.cores
         printed = last_json(run_to_the_end(self._command(program), program.parent))
         return printed, others.cores
 
     def _command(self, program: Path) -> list[str]:
-        return [str(self.python), program.name, "--seconds", f"{self.seconds:g}"]
+        until = [] if self.until_stopped else ["--seconds", f"{self.seconds:g}"]
+        return [str(self.python), program.name, *until]
 
 
 def share(answers: Iterable[bool]) -> str:

@@ -106,6 +106,11 @@ def main() -> None:
     parser.add_argument(
         "--patience", type=float, default=30.0, metavar="S", help="to wait for a quiet machine"
     )
+    parser.add_argument(
+        "--until-stopped",
+        action="store_true",
+        help="they take no --seconds and train until they are stopped; take the rates that they print",
+    )
     parser.add_argument("--keep", type=Path, metavar="RUNS", help="leave the recordings here")
     arguments = parser.parse_args()
     laboratory = Laboratory(
@@ -113,6 +118,7 @@ def main() -> None:
         arguments.seconds,
         arguments.rounds,
         arguments.patience,
+        arguments.until_stopped,
     )
     judged: list[Judged] = []
     with tempfile.TemporaryDirectory() as scratch:

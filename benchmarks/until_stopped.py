@@ -1,0 +1,89 @@
+"""Programs that train until they are stopped, and print their rate as they go."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from statistics import mean
+from threading import Thread
+
+import psutil
+from accuracy import ProgramFailedError, kill_tree
+
+RATE = re.compile(r"(?:sps|fps|steps/s)\D{0,12}?([\d.]+)", re.IGNORECASE)
+SETTLING_S = 3.0
+"""After the first rate; those that are printed in it are left out."""
+LONGEST_START_S = 60.0
+LONGEST_END_S = 40.0
+
+
+class Running:
+    """One such program, and the rates that it has printed, each with its time."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.rates: list[tuple[float, float]] = []
+        Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            told = RATE.findall(line)
+            if told:
+                self.rates.append((time.monotonic(), float(told[-1])))
+
+    def train(self, seconds: float) -> float:
+        """Let it train for so long after it has settled; the mean of the rates that it prints."""
+        started = time.monotonic()
+        while not self.rates:
+            if self.process.poll() is not None or time.monotonic() - started > LONGEST_START_S:
+                raise ProgramFailedError("it printed no rate")
+            time.sleep(0.1)
+        settled = self.rates[0][0] + SETTLING_S
+        while time.monotonic() < settled + seconds and self.process.poll() is None:
+            time.sleep(0.1)
+        counted = [rate for at, rate in self.rates if at > settled]
+        if not counted:
+            raise ProgramFailedError("it printed no rate once it had settled")
+        return mean(counted)
+
+
+@contextmanager
+def running(command: Sequence[str], folder: Path) -> Iterator[Running]:
+    """Start it; at the end nothing of it is left."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        try:
+            yield Running(process)
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                kill_tree(process.pid)
+
+
+def printed_rate(command: Sequence[str], folder: Path, seconds: float) -> float:
+    with running(command, folder) as program:
+        return program.train(seconds)
+
+
+def stop_after(command: Sequence[str], folder: Path, seconds: float) -> None:
+    """Run what starts such a program, as ``rlprof run`` does, and end the program by SIGTERM."""
+    with running(command, folder) as starter:
+        starter.train(seconds)
+        program = list(command[command.index("--") + 1 :])
+        for each in psutil.Process(starter.process.pid).children():
+            with suppress(psutil.NoSuchProcess):
+                if each.cmdline()[1:] == program[1:]:
+                    each.send_signal(signal.SIGTERM)
+        starter.process.wait(LONGEST_END_S)
