@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.bound_inputs import arguments_given
+from rlprof.syntax.bound_inputs import arguments_given, values_assigned
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
@@ -44,12 +44,11 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                     return True
             case ast.Subscript(value=base, slice=taken):
                 axes = taken.elts if isinstance(taken, ast.Tuple) else [taken]
-                if any(map(_is_filled_part, axes)) and ast.unparse(base) in _written_in_turn(
-                    module
-                ):
+                is_written = ast.unparse(base) in _written_in_turn(module)
+                if is_written and any(map(_is_filled_part, axes)):
                     return True
             case ast.Name(id=name) if name not in seen:
-                made = [*_values_of(name, levels[0])]
+                made = values_assigned(module, levels[0].statement.function, name)
                 if any(_is_history(it, levels, seen | {name}) for it in made):
                     return True
                 handed = _handed_over(name, levels)
@@ -83,15 +82,6 @@ def _is_filled_part(index: ast.expr) -> bool:
     )
 
 
-def _values_of(name: str, level: Level) -> Iterator[ast.expr]:
-    """Yield what the function of a level assigns to a variable."""
-    for statement in level.module.statements:
-        if statement.function is level.statement.function:
-            for each in assigned(statement.node):
-                if isinstance(each.target, ast.Name) and each.target.id == name:
-                    yield each.value
-
-
 def _handed_over(name: str, levels: Sequence[Level]) -> ast.expr | None:
     """Return what the level above gives for an argument."""
     function = levels[0].statement.function
@@ -112,8 +102,7 @@ def _grows(text: str, level: Level) -> bool:
         return False
     if "." in text:
         return True
-    loops = level.module.loops_around_all(level.statement.first_line)
-    loop = max(loops, key=lambda it: it.lineno, default=None)
+    loop = level.module.innermost_loop(level.statement.first_line)
     nodes = [*ast.walk(loop)] if loop is not None else []
     is_made = any(
         isinstance(it, ast.Name) and it.id == text and isinstance(it.ctx, ast.Store) for it in nodes

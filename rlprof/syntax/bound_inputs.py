@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeGuard
 
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.dependencies import arguments_of, assigned_by, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
@@ -210,6 +211,19 @@ def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
         children = list(ast.iter_child_nodes(node))
     for child in children:
         yield from _chains(module, child)
+
+
+def values_assigned(
+    module: SourceModule, function: Function | None, name: str
+) -> Sequence[ast.expr]:
+    """Return all that ``function`` assigns to a variable; for None what the file itself does, outside of functions."""
+    return [
+        each.value
+        for statement in module.statements
+        if statement.function is function
+        for each in assigned(statement.node)
+        if isinstance(each.target, ast.Name) and each.target.id == name
+    ]
 
 
 def only_value(function: Function, name: str) -> ast.expr | None:

@@ -155,9 +155,13 @@ class SourceModule:
             if first < node.lineno < line <= (node.end_lineno or node.lineno):
                 yield node
 
+    def innermost_loop(self, line: int) -> Loop | None:
+        """The innermost of these."""
+        return max(self.loops_around_all(line), key=lambda it: it.lineno, default=None)
+
     def turn_ending_at(self, line: int) -> Sequence[Statement]:
         """The statements of a turn of the innermost loop around ``line``; none where another comes after it there."""
-        loop = max(self.loops_around_all(line), key=lambda it: it.lineno, default=None)
+        loop = self.innermost_loop(line)
         if loop is None or line < loop.body[-1].lineno:
             return ()
         return [it for it in self.statements if loop.lineno < it.first_line <= line]

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.assignments import assigned
-from rlprof.syntax.bound_inputs import arguments_given, only_value
+from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assigned
+from rlprof.syntax.dependencies import arguments_of
 from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.operands import Operand, operand_of
@@ -214,21 +215,13 @@ class _Widths:
         self, name: str, module: SourceModule, function: Function | None
     ) -> Iterator[tuple[ast.expr, SourceModule, Function | None]]:
         """Yield what a name may stand for: what it is assigned, what callers give for an argument, and its default."""
-        if function is not None and name in _parameters(function):
+        if function is not None and name in arguments_of(function.node):
             yield from self._given(function, name)
             if (default := _default(function, name)) is not None:
                 yield default, module, None
             return
-        own = [it for it in module.statements if it.function is function]
-        within = [it for it in module.statements if it.function is None]
-        for at, statements in ((function, own), (None, within)):
-            found = [
-                each.value
-                for statement in statements
-                for each in assigned(statement.node)
-                if isinstance(each.target, ast.Name) and each.target.id == name
-            ]
-            if found:
+        for at in (function, None):
+            if found := values_assigned(module, at, name):
                 yield from ((value, module, at) for value in found)
                 return
 
@@ -236,12 +229,10 @@ class _Widths:
         self, function: Function, name: str
     ) -> Iterator[tuple[ast.expr, SourceModule, Function | None]]:
         """Yield what calls by the function's name hand over."""
-        names = _parameters(function)
-        position = names.index(name) - (names[:1] in (["self"], ["cls"]))
         for module in self._modules.values():
             for call, caller in _calls(module).get(function.node.name, ())[:_MOST_CALLS]:
-                by_name = [it.value for it in call.keywords if it.arg == name]
-                for given in by_name or call.args[position : position + 1]:
+                given = (arguments_given(module, call, function) or {}).get(name)
+                if given is not None:
                     yield given, module, caller
 
     def _given_to_attributes(self, name: str) -> Iterator[ast.expr]:
@@ -269,11 +260,6 @@ def _attribute_values(module: SourceModule) -> Mapping[str, Sequence[ast.expr]]:
             if isinstance(each.target, ast.Attribute):
                 found[each.target.attr].append(each.value)
     return found
-
-
-def _parameters(function: Function) -> list[str]:
-    arguments = function.node.args
-    return [it.arg for it in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def _default(function: Function, name: str) -> ast.expr | None:

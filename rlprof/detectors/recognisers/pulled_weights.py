@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from rlprof.model.calltree import CallTree
@@ -13,7 +14,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.module import called_name
 
 LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
 """Functions that write weights into a network."""
@@ -52,15 +53,16 @@ def pulled_weights(profile: Profile, lines: UserLines) -> list[PulledWeights]:
         if node not in others or not _loads(lines, node):
             continue
         puller = node
-        for above in [node, *_callers(tree, lines, node)][: MOST_CALLERS + 1]:
+        callers = (above for above in tree.ancestors(node) if lines.is_yours(tree.frame(above)))
+        for above in (node, *islice(callers, MOST_CALLERS)):
             frame = tree.frame(above)
             if any(it.conditions for it in lines.statements(frame)):
                 break  # Not at each step: when an episode is over, or when there are new ones.
             module = lines.module(frame.file)
-            loop = _innermost(module, frame.line) if module is not None else None
+            loop = module.innermost_loop(frame.line) if module is not None else None
             if module is not None and loop is not None:
-                own = (it for it in steps if (it.file, it.function) == (frame.file, frame.function))
-                if any(_innermost(module, it.line) is loop for it in own):
+                own = (step for step in steps if step[:2] == frame[:2])
+                if any(module.innermost_loop(step.line) is loop for step in own):
                     line = lines.line(above)
                     pulled = found.setdefault(line, PulledWeights(line))
                     pulled.nodes.update(_of_its_function(tree, puller, above))
@@ -87,10 +89,6 @@ def _loads(lines: UserLines, node: int) -> bool:
     )
 
 
-def _callers(tree: CallTree, lines: UserLines, node: int) -> Iterator[int]:
-    return (it for it in tree.ancestors(node) if lines.is_yours(tree.frame(it)))
-
-
 def _of_its_function(tree: CallTree, puller: int, loop: int) -> Iterator[int]:
     """Yield what the function that ``loop`` calls does, at all its lines: it takes the weights, and loads them."""
     if puller == loop:
@@ -101,7 +99,3 @@ def _of_its_function(tree: CallTree, puller: int, loop: int) -> Iterator[int]:
         frame = tree.frame(node)
         if (frame.file, frame.function) == (own.file, own.function):
             yield from tree.subtree(node)
-
-
-def _innermost(module: SourceModule, line: int) -> ast.AST | None:
-    return max(module.loops_around_all(line), key=lambda it: it.lineno, default=None)
