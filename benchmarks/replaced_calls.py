@@ -61,6 +61,16 @@ def pandas_tables() -> Iterator[Replacement]:
     yield a_call(
         "pandas: 30 rows", lambda: table.iloc[100:130].to_numpy(), lambda: array[100:130].copy()
     )
+    window, few = table["b"].iloc[100:130], array[100:130, 1]
+    yield a_call("pandas: the mean of 30 rows", window.mean, few.mean)
+    yield a_call("pandas: the deviation of 30 rows", window.std, lambda: few.std(ddof=1))
+    yield a_call("pandas: changes of 30 rows", window.pct_change, lambda: few[1:] / few[:-1] - 1.0)
+    yield a_call("pandas: two columns of 30 rows added", lambda: window + window, lambda: few + few)
+    yield a_call(
+        "pandas: a running mean of 30 rows, the last looked up in a table made before",
+        lambda: window.rolling(5).mean(),
+        lambda: array[129, 1],
+    )
     yield a_call(
         "pandas: a file of 5 000 rows",
         lambda: pandas.read_csv(io.StringIO(text.getvalue())),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -11,7 +11,7 @@ from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.bound_inputs import arguments_given, values_assigned
-from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name
+from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
 """Functions that make one tensor or array of the elements of a list."""
@@ -51,8 +51,9 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 made = values_assigned(module, levels[0].statement.function, name)
                 if any(_is_history(it, levels, seen | {name}) for it in made):
                     return True
-                handed = _handed_over(name, levels)
-                if handed is not None and _is_history(handed, levels[1:], frozenset()):
+                function = levels[0].statement.function
+                handed = handed_over(name, function, levels[1]) if levels[1:] else ()
+                if any(_is_history(it, levels[1:], frozenset()) for it in handed):
                     return True
             case ast.Attribute() if ast.unparse(part) in _grown_by_joining(module):
                 if ast.unparse(part) not in _cut_off(module):
@@ -82,16 +83,15 @@ def _is_filled_part(index: ast.expr) -> bool:
     )
 
 
-def _handed_over(name: str, levels: Sequence[Level]) -> ast.expr | None:
-    """Return what the level above gives for an argument."""
-    function = levels[0].statement.function
-    if function is None or len(levels) < 2:
-        return None
-    above = levels[1]
+def handed_over(name: str, function: Function | None, above: Level) -> Iterator[ast.expr]:
+    """Yield what the calls of ``function`` in the statement above give for one of its arguments."""
+    if function is None:
+        return
     for call in above.statement.walk():
         if isinstance(call, ast.Call) and is_call_of(call, function, above.known):
-            return (arguments_given(above.module, call, function) or {}).get(name)
-    return None
+            given = (arguments_given(above.module, call, function) or {}).get(name)
+            if given is not None:
+                yield given
 
 
 def _grows(text: str, level: Level) -> bool:

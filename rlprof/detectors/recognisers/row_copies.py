@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.model.profile import Profile
+from rlprof.source.histories import Level, handed_over
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.assignments import assigned
@@ -140,21 +140,15 @@ class RowCopiesSearch:
         self, node: int, name: str, statement: Statement
     ) -> Iterator[tuple[ast.expr, Mapping[str, Value]]]:
         """Yield what the next of the user's lines above hands over as the parameter ``name``, with what was seen there."""
-        function = statement.function
-        if function is None:
-            return
-        names = [it.arg for it in (*function.node.args.posonlyargs, *function.node.args.args)]
-        position = names.index(name) - (names[:1] == ["self"]) if name in names else -1
         frames = map(self._tree.frame, self._tree.ancestors(node))
         above = next(filter(self._lines.is_yours, frames), None)
-        if position < 0 or above is None:
+        module = self._lines.module(above.file) if above is not None else None
+        if above is None or module is None:
             return
         for caller in self._lines.statements(above):
-            known = self._values.of(above.file, caller)
-            for call in caller.walk():
-                is_long = isinstance(call, ast.Call) and len(call.args) > position
-                if isinstance(call, ast.Call) and is_long and is_call_of(call, function, known):
-                    yield call.args[position], known
+            level = Level(module, caller, self._values.of(above.file, caller))
+            for given in handed_over(name, statement.function, level):
+                yield given, level.known
 
 
 class _AskedFor(NamedTuple):
