@@ -68,19 +68,32 @@ class RereadHistories:
 
     def found(self) -> list[RereadHistory]:
         told: dict[Line, RereadHistory | None] = {}
+        calls: dict[Line, list[ast.Call]] = {}
         for node in self._tree.hot_nodes() if self._values else ():
-            frame = self._tree.frame(node)
-            module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
-            if module is None or not self._asks_for_an_action(node):
+            if not self._lines.is_yours(self._tree.frame(node)):
                 continue
             line = self._lines.line(node)
+            if line not in calls:
+                calls[line] = [*self._recurrent_calls(node)]
+            if not calls[line] or not self._asks_for_an_action(node):
+                continue
             if told.get(line) is None:
-                asked = (self._asked(node, line, it) for it in self._calls(node))
+                asked = (self._asked(node, line, call) for call in calls[line])
                 told[line] = next((it for it in asked if it is not None), None)
             if (history := told[line]) is not None:
                 history.nodes.update((node, *called_right_there(self._tree, node, ("torch",))))
                 history.joining.update(self._joining(node))
         return [it for it in told.values() if it is not None]
+
+    def _recurrent_calls(self, node: int) -> Iterator[ast.Call]:
+        """Yield the calls of recurrent networks on the line of a node."""
+        frame = self._tree.frame(node)
+        for statement in self._lines.statements(frame):
+            known = self._values.of(frame.file, statement)
+            for call in statement.walk():
+                network = value_of(call.func, known) if isinstance(call, ast.Call) else None
+                if isinstance(call, ast.Call) and network and recurrent_kind(network) in _KINDS:
+                    yield call
 
     def _asks_for_an_action(self, node: int) -> bool:
         """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
@@ -101,10 +114,6 @@ class RereadHistories:
         }
         return "backward" in calls and "reset" not in calls
 
-    def _calls(self, node: int) -> Iterator[ast.Call]:
-        for statement in self._lines.statements(self._tree.frame(node)):
-            yield from (it for it in statement.walk() if isinstance(it, ast.Call))
-
     def _asked(self, node: int, line: Line, call: ast.Call) -> RereadHistory | None:
         levels = [*islice(self._levels(node), MOST_LEVELS)]
         known, function = levels[0].known, levels[0].statement.function
@@ -113,7 +122,7 @@ class RereadHistories:
             return None
         kind = recurrent_kind(network)
         sizes = _lengths_of_history(call.args[0], known)
-        if kind not in _KINDS or len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
+        if len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
             return None
         if not _begins_at_zero(call, known, function) or _goes_both_ways(levels[0].module):
             return None
@@ -139,13 +148,15 @@ class RereadHistories:
             if not self._lines.is_yours(frame):
                 continue
             known = self._values.between(frame.file, range(frame.line, frame.line + 1))
-            for call in self._calls(above):
-                if called_name(call) in JOINS and any(
-                    len(value.counts) >= FEWEST_SIZES
-                    for it in call.args
-                    if (value := value_of(it, known)) is not None and value.is_container
-                ):
-                    yield from called_right_there(self._tree, above, ("torch", "numpy"))
+            joined = (
+                value_of(given, known)
+                for statement in self._lines.statements(frame)
+                for call in statement.walk()
+                if isinstance(call, ast.Call) and called_name(call) in JOINS
+                for given in call.args
+            )
+            if any(it and it.is_container and len(it.counts) >= FEWEST_SIZES for it in joined):
+                yield from called_right_there(self._tree, above, ("torch", "numpy"))
 
 
 def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozenset[int]:
