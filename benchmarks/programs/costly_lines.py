@@ -38,6 +38,7 @@ Lines = Callable[[np.ndarray], Any]
 
 CONFIG = OmegaConf.create({"env": {"noise": 0.01}})
 MANY = np.random.default_rng(0).normal(size=4_000)
+ROWS = list(range(4_000))
 
 # What a researcher's terminal or log file is: somebody reads it meanwhile.
 READER = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -54,12 +55,18 @@ def open_and_write(observations: np.ndarray) -> None:
         log.write(f"step {observations[0, 0]}\n")
 
 
+def searched(_: np.ndarray) -> bool:
+    """Python looks for signals when it has returned."""
+    return -1 in ROWS
+
+
 LINES: Final[dict[str, Lines]] = {
     "f-string": lambda observations: f"observations {observations}",
     "omegaconf": lambda _: CONFIG.env.noise,
     "deepcopy": lambda observations: copy.deepcopy({"observations": observations, "info": {}}),
     "json": lambda observations: json.dumps(observations.tolist()),
     "numpy": lambda _: np.sort(MANY),
+    "search": searched,
     "array text": lambda _: str(MANY[:700]),
     "print": print_them,
     "open": open_and_write,

@@ -60,6 +60,11 @@ class StackTable:
             yield node
             node, _ = self._places[node]
 
+    def call(self, node: int) -> tuple[int, str, str]:
+        """The call of a function that ``node`` is a line of: its caller's node, its file and its name."""
+        caller, frame = self._places[node]
+        return caller, frame.file, frame.function
+
     def notes(self) -> list[Note]:
         """A remark where there were too many stacks."""
         if not self._is_full:

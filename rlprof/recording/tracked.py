@@ -21,6 +21,7 @@ from rlprof.model.recording import (
 from rlprof.recording import procfs
 from rlprof.recording.clock_trust import ClockTrust
 from rlprof.recording.combine import NodeTime, ThreadWindow, combine
+from rlprof.recording.late_looks import LateLooks
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime
@@ -104,6 +105,7 @@ class TrackedProcess:
         self._new_thread = new_thread
         self._threads: dict[int, _ThreadState] = {}
         self._trust = ClockTrust(stacks.callers)
+        self._late = LateLooks(stacks)
         self._eye_us = 0.0
         """CPU time that the eye explained in this window."""
         self._unseen_us = 0.0
@@ -156,8 +158,6 @@ class TrackedProcess:
             if self.pid not in threads and now_us - self.last_tick_us > SILENT_US:
                 threads[self.pid] = ThreadWindow()
         result = ProcessWindow()
-        if self.pid in threads:
-            result.eye = threads[self.pid].eye
         worked_us = 0
         for tid, seen in threads.items():
             state = self._thread(tid)
@@ -166,6 +166,9 @@ class TrackedProcess:
             if tid == self.pid and not seen.clock_wall_us:
                 self._do_without_clock(seen, now_us, length_us)
             if tid == self.pid:
+                if self._marks_torn():
+                    seen.eye = self._late.placed(seen)
+                result.eye = seen.eye
                 self._remember_eye(seen)
             for node, time in combine(
                 seen, torn_node=self._torn_node, unseen_node=self._unseen_node

@@ -62,14 +62,18 @@ def _before(module: SourceModule, statement: Statement) -> Sequence[Statement]:
 
 def _searched_by_methods(module: SourceModule, statement: Statement) -> Iterator[Operand]:
     """Yield what the methods of the file search that ``statement`` calls: a short one may have no line where Python looks for signals."""
-    for node in statement.walk():
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if steps := steps_to(owner):
-                method = _methods(module).get(name)
-                for operand in _searched(module, method.first_line) if method else ():
-                    if operand.steps[0] == "self" and len(steps) < _MOST_STEPS - 1:
-                        text = f"{ast.unparse(owner)}{operand.text.removeprefix('self')}"
-                        yield Operand(text, (*steps, *operand.steps[1:]))
+    for call in statement.walk():
+        if not isinstance(call, ast.Call):
+            continue
+        callees = [(call.func, "__call__")]
+        if isinstance(call.func, ast.Attribute):
+            callees.append((call.func.value, call.func.attr))
+        for owner, name in callees:
+            method, steps = _methods(module).get(name), steps_to(owner)
+            for operand in _searched(module, method.first_line) if method and steps else ():
+                if operand.steps[0] == "self" and len(steps) < _MOST_STEPS - 1:
+                    text = f"{ast.unparse(owner)}{operand.text.removeprefix('self')}"
+                    yield Operand(text, (*steps, *operand.steps[1:]))
 
 
 @lru_cache(maxsize=PARSED_FILES)

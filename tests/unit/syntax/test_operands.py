@@ -91,6 +91,20 @@ def test_what_a_method_searches_goes_with_its_calls():
     assert "self.seen.keys" in names(SEARCHED, 8)
 
 
+def test_what_an_object_searches_goes_with_its_own_calls():
+    callable_ = """
+class Keeper:
+    def __call__(self, key):
+        known = key in self.rows
+
+
+keeper = Keeper()
+keeper(3)
+"""
+
+    assert "keeper.rows" in names(callable_, 8)
+
+
 def test_what_the_statement_before_has_searched_goes_with_a_line():
     """There the signal is heard that came meanwhile."""
     assert "self.seen.keys" in names(SEARCHED, 9)
