@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from rlprof.model.recording import NO_PARENT, Frame, Note
@@ -46,6 +46,11 @@ class StackTable:
             self._known.clear()
         self._known[stack] = parent
         return parent
+
+    @property
+    def known(self) -> Collection[Frame]:
+        """All frames so far."""
+        return self._frames.keys()
 
     def frames(self, node: int) -> Iterator[Frame]:
         """Yield the frames that lead to ``node``, innermost first."""

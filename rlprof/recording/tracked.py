@@ -23,6 +23,7 @@ from rlprof.recording.clock_trust import ClockTrust
 from rlprof.recording.combine import NodeTime, ThreadWindow, combine
 from rlprof.recording.late_looks import LateLooks
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.misread_files import MisreadFiles
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime
 from rlprof.recording.settings import DEFAULT_INTERVAL_US
@@ -106,6 +107,7 @@ class TrackedProcess:
         self._threads: dict[int, _ThreadState] = {}
         self._trust = ClockTrust(stacks.callers)
         self._late = LateLooks(stacks)
+        self._misread = MisreadFiles(stacks.known)
         self._eye_us = 0.0
         """CPU time that the eye explained in this window."""
         self._unseen_us = 0.0
@@ -224,7 +226,7 @@ class TrackedProcess:
         return threads
 
     def _book(self, stack: ClockStack, time: ClockTime, seen: ThreadWindow) -> None:
-        frames = _without_agent(stack.frames)
+        frames = self._misread.mended(_without_agent(stack.frames))
         node = self._stacks.node(frames) if frames else self._torn_node
         if time.idle_us:
             # A sleeping stack does not move: even one marked torn is as good as it gets.
