@@ -54,6 +54,7 @@ NOT_RUN = {
     "table-sweep": "found by the values that agents look at; the tracer looks at none",
     "thread-oversubscription": "found by threads that run no Python, which the tracer cannot see",
     "too-many-workers": SEVERAL_PROCESSES,
+    "uneven-chunks": SEVERAL_PROCESSES,
     "workers-in-turn": SEVERAL_PROCESSES,
     "worker-starved": SEVERAL_PROCESSES,
 }
