@@ -12,7 +12,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values
-from rlprof.syntax.module import SourceModule
+from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -102,7 +102,7 @@ class SameInputs:
             if work is None or not self.lines.is_repeated(node):
                 continue
             key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
-            if self._does_more(node, work.pure):
+            if self._does_more(node, work.pure) or self._is_same_by_luck(node, work):
                 refused.add(key)
                 continue
             inside.add(node)
@@ -120,6 +120,30 @@ class SameInputs:
         """Tell whether what runs there is what the source says."""
         frame = self._tree.frame(node)
         return not self._is_overridden(frame, pure) and not self._does_more(node, pure)
+
+    def _is_same_by_luck(self, node: int, work: PureWork) -> bool:
+        """Tell whether it is given a number out of what a call of the same turn has returned, as a step's reward: -1 each time until the goal."""
+        inputs = work.inputs.items()
+        numbers = [text for text, value in inputs if value.is_plain and text.isidentifier()]
+        caller = self.lines.owner(self._tree.nodes[node].parent)
+        if work.again or work.searched or not numbers or caller == NO_PARENT:
+            return False
+        frame = self._tree.frame(caller)
+        module = self.lines.module(frame.file)
+        loop = module.innermost_loop(frame.line) if module else None
+        if module is None or loop is None:
+            return False
+        returned: set[str] = set()
+        for part in ast.walk(loop):
+            match part:
+                case ast.Assign(targets=[ast.Tuple() as names], value=ast.Call()):
+                    returned |= variables_assigned(names)
+        return any(
+            variables_read(*call.args) & returned
+            for statement in module.statements_at(frame.line)
+            for call in statement.walk()
+            if isinstance(call, ast.Call)
+        )
 
     def _does_more(self, node: int, pure: Pure) -> bool:
         """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one

@@ -389,3 +389,36 @@ def test_short_searches_are_many_between_two_looks():
 )
 def test_a_search_is_not_told_of(pairs: tuple[str, ...]):
     assert a_search_from(*pairs) == []
+
+
+REWARDS = Script(
+    "rewards.py",
+    """
+    import numpy as np
+
+    def shaped(reward, scale):
+        return float(np.clip(np.mean([reward, scale]), -1.0, 1.0))
+
+    def train(env, scale):
+        while True:
+            seen, reward, done, _, _ = env.step(1)
+            total = shaped(reward, scale)
+            again = shaped(0.5, scale)
+    """,
+)
+
+
+def on_rewards(call: str) -> list[Finding]:
+    """What is told of a function of two numbers that ``call`` gives it."""
+    inside = REWARDS.at("np.clip", "shaped")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, REWARDS.at(call, "train"), inside)
+    run.spends(6.0, REWARDS.at("env.step", "train"))
+    for name in ("reward", "scale"):
+        run.sees(inside, **{name: looks("type=float", f"same=9 other=0 {CALLED}")})
+    return detect(DETECTOR, run, REWARDS)
+
+
+def test_a_number_that_each_step_returns_is_the_same_by_luck():
+    assert not on_rewards("total = shaped(")
+    assert on_rewards("again = shaped(")
