@@ -733,11 +733,43 @@ def small_arrays_in_a_loop() -> Iterator[Replacement]:
                 )
 
 
+def dense_traces() -> Iterator[Replacement]:
+    """Traces of a whole table, and of the last hundred entries that were visited."""
+    for numbers in (10_000, 50_000, 200_000):
+        table, traces = np.zeros((numbers // 4, 4)), np.zeros((numbers // 4, 4))
+        visited = np.random.default_rng(0).integers(0, numbers, 100)
+        flat, short = table.reshape(-1), np.zeros(100)
+
+        def now(table: np.ndarray = table, traces: np.ndarray = traces) -> None:
+            traces *= 0.9
+            traces[7, 1] += 1.0
+            table += 0.1 * 0.5 * traces
+
+        def instead(
+            flat: np.ndarray = flat, short: np.ndarray = short, visited: np.ndarray = visited
+        ) -> None:
+            short *= 0.9
+            visited[3], short[3] = 29, 1.0
+            flat[visited] += 0.1 * 0.5 * short
+
+        yield Replacement(
+            "dense-traces", f"traces of {numbers} numbers, faded and added", now, instead
+        )
+
+
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
     *(copies, joins, small_arrays_in_a_loop),
     *(recurrent_steps, layers_around_recurrent_steps, histories),
-    *(checks_for_nan, loaded_batches, ensembles, number_loops, table_sweeps, history_sums),
+    *(
+        checks_for_nan,
+        loaded_batches,
+        ensembles,
+        number_loops,
+        table_sweeps,
+        history_sums,
+        dense_traces,
+    ),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.model.recording import Frame, SeenValue
 from rlprof.recording.hot_lines import FIRST_US, HotLines
 from rlprof.recording.look_table import LookTold, is_to_compare, to_compare
+from rlprof.recording.looks_from_callers import LooksFromCallers
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.seen_inputs import SeenInputs
 from rlprof.recording.step_plan import StepPlan
@@ -52,6 +53,8 @@ class ValuePlan:
         """``steps``: which calls to have counted; None for none."""
         self._lines = lines
         self._steps = steps
+        self._callers = LooksFromCallers(lines)
+        self._looked: set[Frame] = set()
         self._next_look_us: dict[Frame, float] = {}
         """The time from which on a line is to be looked at again."""
         self._seen: dict[tuple[str, str, int, str], list[SeenValue]] = {}
@@ -82,6 +85,8 @@ class ValuePlan:
             self._next_look_us[told.frame] = self._again(told) * self._lines.spent_us(told.frame)
         ways = self._lines.add(process, window.eye)
         self._note_calls(process, ways)
+        for caller in self._callers.note(ways, self._looked):
+            self._next_look_us.pop(caller, None)
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)
             self._steps.counted(process, window.counts)
@@ -148,6 +153,7 @@ class ValuePlan:
         function = module.function_at(frame.line) if module else None
         if module is not None and function is not None:
             found = (*found, *looked_at(module, function.first_line))
+        found = (*found, *self._callers.operands(frame))
         inputs, in_pairs = self._inputs_to_compare(frame)
         others = (operand for operand in found if operand not in inputs)
         found = [*to_compare(inputs, in_pairs=in_pairs), *others][:MOST_OPERANDS]
@@ -229,15 +235,23 @@ class ValuePlan:
     def _keep(self, process: int, told: LookTold, now_us: int) -> None:
         self._note_places(told.frame)
         self._note_inputs(process, told)
+        self._looked.add(told.frame)
         for text, described in told.values.items():
-            fields = {name: value for name, value in described.items() if name != "print"}
             if "print" in described:
                 self._compare(process, told.frame, text, described["print"])
-            seen = self._seen.setdefault((*told.frame, text), [])
-            if seen and seen[-1].fields == fields:
-                seen[-1] = seen[-1]._replace(last_us=now_us, looks=seen[-1].looks + 1)
-                continue
-            value = SeenValue(process, *told.frame, text, now_us, now_us, 1, fields)
+            self._add(process, told.frame, text, described, now_us)
+        for line, text, described in self._callers.told(told.frame, told.values):
+            self._add(process, line, text, described, now_us)
+
+    def _add(
+        self, process: int, line: Frame, text: str, described: Mapping[str, str], now_us: int
+    ) -> None:
+        fields = {name: value for name, value in described.items() if name != "print"}
+        seen = self._seen.setdefault((*line, text), [])
+        if seen and seen[-1].fields == fields:
+            seen[-1] = seen[-1]._replace(last_us=now_us, looks=seen[-1].looks + 1)
+        else:
+            value = SeenValue(process, *line, text, now_us, now_us, 1, fields)
             seen[_MOST_KEPT - 1 :] = [value]
 
     def _note_calls(self, process: int, ways: Collection[Sequence[Frame]]) -> None:

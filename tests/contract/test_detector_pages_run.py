@@ -35,6 +35,7 @@ NOT_RUN = {
     "dataset-crosses-bus": "found by copies to a GPU, which agents count",
     "history-rerun": "found by the values that agents look at; the tracer looks at none",
     "padded-sequences": "its page has the function that fills up alone, and no update on what that returns",
+    "dense-traces": "found by the values that agents look at; the tracer looks at none",
     "ensemble-loop": "found by the values that agents look at; the tracer looks at none",
     "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlprof.model.recording import Frame
+from rlprof.recording.hot_lines import HotLines
+from rlprof.recording.looks_from_callers import LooksFromCallers
+from rlprof.recording.stacks import StackTable
+
+SCRIPT = """\
+STEP = 0.1
+
+class Agent:
+    def update(self, table, entry):
+        change = STEP * self.error
+        table += change * self.traces
+
+def train(agent, tables, at):
+    agent.update(tables["q"], at)
+"""
+HOT_US = 100_000.0
+
+
+class Training:
+    """One second in a line that no look meets, and in the one that calls its function."""
+
+    def __init__(self, file: Path, *, cpu_us: float = HOT_US) -> None:
+        file.write_text(SCRIPT)
+        self.line = Frame(str(file), "Agent.update", 6)
+        self.caller = Frame(str(file), "train", 9)
+        stacks = StackTable()
+        lines = HotLines(stacks)
+        self.ways = lines.add(0, {stacks.node((self.caller, self.line)): cpu_us})
+        self.looks = LooksFromCallers(lines)
+
+    def note(self, *looked: Frame) -> list[Frame]:
+        return list(self.looks.note(self.ways, set(looked)))
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Training:
+    return Training(tmp_path / "train.py")
+
+
+def test_the_caller_is_asked_in_its_own_words(training: Training):
+    assert training.note() == [training.caller]
+
+    asked = {operand.text: operand.steps for operand in training.looks.operands(training.caller)}
+    assert asked == {
+        "tables['q']": ("tables", "sq"),
+        "agent.traces": ("agent", ".traces"),
+    }
+
+
+def test_what_it_tells_is_of_the_line_that_was_called(training: Training):
+    training.note()
+    array = {"type": "numpy.ndarray", "shape": "400,4"}
+
+    told = list(
+        training.looks.told(training.caller, {"agent.traces": array, "at": {"type": "int"}})
+    )
+
+    assert told == [(training.line, "self.traces", array)]
+
+
+def test_it_is_asked_once(training: Training):
+    training.note()
+
+    assert not training.note()
+
+
+def test_not_where_the_line_was_looked_at_itself(training: Training):
+    assert not training.note(training.line)
+    assert not list(training.looks.operands(training.caller))
+
+
+def test_not_for_a_line_that_is_not_hot(tmp_path: Path):
+    assert not Training(tmp_path / "train.py", cpu_us=1_000.0).note()
