@@ -167,7 +167,7 @@ def pair_row(verdict: Verdict) -> list[str]:
 
 
 def innocent_row(verdict: Verdict) -> list[str]:
-    listed = sorted({name for it in verdict.predictions for name in it.listed})
+    listed = sorted({name for prediction in verdict.predictions for name in prediction.listed})
     return [
         verdict.name,
         str(len(verdict.predictions)),

@@ -66,7 +66,7 @@ def told(case: Case, seconds: float) -> dict[str, str]:
         report, _ = run(
             [sys.executable, "-m", "rlprof", "report", str(run_file), "--format", "json"]
         )
-    shares = {it["id"]: it["saved_share"] for it in json.loads(report)["findings"]}
+    shares = {load["id"]: load["saved_share"] for load in json.loads(report)["findings"]}
     return {
         fix: f"{shares[fix]['low']:.2f} to {shares[fix]['high']:.2f}" if fix in shares else "-"
         for fix in FIXES
@@ -108,7 +108,7 @@ def main() -> None:
             rows.append(
                 [
                     *(str(case.width), str(case.others), name),
-                    ", ".join(it[fix] for it in promises),
+                    ", ".join(promise[fix] for promise in promises),
                     found[fix].text("{:.2f}"),
                 ]
             )

@@ -369,7 +369,7 @@ def failing_pair(base: Array, head: Array, *, steps: int = 10_000) -> float:
         for side in (base, head)
     ]
     for pairs in range(1, len(base) + 1):
-        if any(it.fails for it in compare_counters(runs[0][:pairs], runs[1][:pairs])):
+        if any(counter.fails for counter in compare_counters(runs[0][:pairs], runs[1][:pairs])):
             return pairs
     return inf
 

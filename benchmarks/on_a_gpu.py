@@ -47,7 +47,7 @@ def measured(stage: str, rounds: int, kept: Path) -> list[str]:
         Spread.of(own / of for own, of in zip(own_rates, bare, strict=True))
         for own_rates in rates.values()
     ]
-    return [stage, Spread.of(bare).text("{:.0f}"), *(it.text() for it in parts)]
+    return [stage, Spread.of(bare).text("{:.0f}"), *(part.text() for part in parts)]
 
 
 def main() -> None:

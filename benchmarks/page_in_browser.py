@@ -195,7 +195,7 @@ def times_ms(browser: Any, path: Path) -> dict[str, float]:
 
 def measure(rounds: int, once: Callable[[], dict[str, float]]) -> dict[str, Spread]:
     times = [once() for _ in range(rounds)]
-    return {name: Spread.of(it[name] for it in times) for name in times[0]}
+    return {name: Spread.of(time[name] for time in times) for name in times[0]}
 
 
 def main() -> None:

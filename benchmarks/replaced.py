@@ -106,7 +106,7 @@ def recursions() -> Iterator[Replacement]:
         rewards, values = torch.randn(length, width), torch.randn(length + 1, width)
         going_on = (torch.rand(length, width) > 0.05).float()
         rows = (rewards, values, going_on)
-        arrays = tuple(it.numpy() for it in rows)
+        arrays = tuple(row.numpy() for row in rows)
         for how, instead in (("numpy", advantages), ("columns", advantages_by_columns)):
             yield Replacement(
                 "gae-loop",

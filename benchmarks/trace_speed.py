@@ -147,8 +147,8 @@ def main() -> None:
                 taken[name].append(run_timed(commands[name]))
         rows = []
         for name, runs in taken.items():
-            wall = Spread.of(it.wall_s for it in runs)
-            peak = max(it.peak_bytes for it in runs)
+            wall = Spread.of(run.wall_s for run in runs)
+            peak = max(run.peak_bytes for run in runs)
             target = f"< {TARGET_S} s, < {size(TARGET_BYTES)}" if name == "rlprof trace" else "-"
             rows.append([name, wall.text("{:.2f}"), size(peak), target])
         if len(taken) == 2:

@@ -94,7 +94,7 @@ def _docstring(node: ast.stmt | None) -> str:
 
 
 def page() -> str:
-    found = [it for it in constants() if it.call is not None]
+    found = [constant for constant in constants() if constant.call is not None]
     parts = [INTRODUCTION]
     for package, title in SUBJECTS.items():
         rows = [it for it in found if it.file.relative_to(ROOT).parts[1] == package]
@@ -118,7 +118,7 @@ def _table(rows: list[Constant]) -> str:
             row.told("source"),
             row.told("date"),
         )
-        lines.append("| " + " | ".join(_escaped(it) for it in cells) + " |")
+        lines.append("| " + " | ".join(_escaped(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -193,7 +193,7 @@ class RunBuilder:
     ) -> RunBuilder:
         """torch's profiler was on in the last process; ``trace`` is what it wrote, gzipped."""
         process = len(self._processes) - 1
-        number = sum(it.process == process for it in self._torch_windows)
+        number = sum(window.process == process for window in self._torch_windows)
         begun, ended = round(begun_s * SECOND), round(ended_s * SECOND)
         self._torch_windows.append(
             TorchWindow(process, number, kind, fate, begun, ended, updates, trace)

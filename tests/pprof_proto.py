@@ -53,7 +53,7 @@ def in_words(profile: Any) -> str:
     ]
     for function in profile.function:
         names = (function.name, function.system_name, function.filename)
-        lines.append(f"function {function.id}: {' | '.join(text[it] for it in names)}")
+        lines.append(f"function {function.id}: {' | '.join(text[name] for name in names)}")
     for sample in profile.sample:
         labels = ", ".join(f"{text[it.key]}={text[it.str]}" for it in sample.label)
         stack = " < ".join(places[it] for it in sample.location_id)

@@ -337,8 +337,8 @@ def a_bandit_detail() -> Detail:
         },
     )  # fmt: skip
     touched = [
-        frozenset(it.id for it in detail.nodes if "/omegaconf/" in it.frame.file),
-        frozenset(it.id for it in detail.nodes if it.frame.function == "argmax"),
+        frozenset(node.id for node in detail.nodes if "/omegaconf/" in node.frame.file),
+        frozenset(node.id for node in detail.nodes if node.frame.function == "argmax"),
     ]
     return replace(detail, finding_nodes=((1, touched[0]), (3, touched[1])))
 

@@ -139,7 +139,7 @@ def check_options(request: CheckRequest) -> None:
     reads: list[str | Path] = [*request.target.words, *filter(None, [request.baseline])]
     for file in outputs:
         check_output(file, force=request.force, reads=reads)
-    for file, times in Counter(Path(os.path.realpath(it)) for it in outputs).items():
+    for file, times in Counter(Path(os.path.realpath(output)) for output in outputs).items():
         if times > 1 and (file.is_file() or not file.exists()):
             raise UsageError(
                 f"two results would go to {file}",

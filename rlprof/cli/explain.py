@@ -53,7 +53,7 @@ def explain(
 def _list() -> None:
     from rlprof.discovery import discover_detectors
 
-    names = {it.id: it.name for it in discover_detectors()}
+    names = {detector.id: detector.name for detector in discover_detectors()}
     width = max(map(len, names), default=0)
     for id_, name in names.items():
         typer.echo(f"{id_:{width}}  {name}")

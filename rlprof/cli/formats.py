@@ -33,7 +33,7 @@ def by_suffix(renderers: Sequence[Renderer], output: Path) -> Renderer:
     for suffix, renderer in sorted(endings, key=lambda it: -len(it[0])):
         if output.name.endswith(suffix):
             return renderer
-    listed = ", ".join(f"{suffix} ({it.name})" for suffix, it in endings)
+    listed = ", ".join(f"{suffix} ({ending.name})" for suffix, ending in endings)
     raise UsageError(
         f"the ending of {output} names no format",
         slug="no-such-format",

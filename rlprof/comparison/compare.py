@@ -169,7 +169,7 @@ def _quantities(base: Report, new: Report) -> tuple[Quantity, ...]:
         Quantity(name, unit, was, now)
         for (name, unit, was), (_, _, now) in zip(_figures(base), _figures(new), strict=True)
     )
-    return tuple(it for it in rows if it.base or it.new)
+    return tuple(row for row in rows if row.base or row.new)
 
 
 def _figures(report: Report) -> tuple[tuple[str, str, float | None], ...]:
@@ -190,7 +190,7 @@ def _figures(report: Report) -> tuple[tuple[str, str, float | None], ...]:
 def _phase_us(report: Report, kind: PhaseKind) -> float | None:
     if not report.phases:
         return None
-    return float(sum(it.end_us - it.start_us for it in report.phases if it.kind is kind))
+    return float(sum(phase.end_us - phase.start_us for phase in report.phases if phase.kind is kind))
 
 
 def _cpu_per_step(report: Report) -> float | None:
@@ -216,7 +216,7 @@ def _counters(base: Report, new: Report) -> tuple[CounterChange, ...]:
 def _counter_changed(name: str, base: Report, new: Report) -> bool:
     rates = [dict(it.counters_per_step).get(name, 0.0) for it in (base, new)]
     steps = [it.detail.steady_steps if it.detail is not None else 0.0 for it in (base, new)]
-    edges = sum(_EDGE_EVENTS / it for it in steps if it > 0)
+    edges = sum(_EDGE_EVENTS / step for step in steps if step > 0)
     return abs(rates[1] - rates[0]) > COUNTER_EFFECT * max(rates) + edges
 
 

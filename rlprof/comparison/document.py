@@ -73,7 +73,7 @@ def _runs(found: Comparison) -> Table:
 
 
 def _findings(found: Comparison) -> Iterator[Block]:
-    claimed = [_claimed(it, found) for it in found.findings if it.fate in words.CLAIMED]
+    claimed = [_claimed(finding, found) for finding in found.findings if finding.fate in words.CLAIMED]
     names = {fate: words.finding_names(found, fate) for fate in (Fate.UNCHANGED, Fate.UNCLEAR)}
     others = Items(
         [
@@ -153,7 +153,7 @@ def _row_name(row: OutlineRow) -> Inline:
 
 
 def _functions(tree: ChangeTree) -> Iterator[Section]:
-    clear = [it for it in tree.functions if it.is_clear]
+    clear = [function for function in tree.functions if function.is_clear]
     working = [it for it in clear if not it.is_waiting][:MOST_FUNCTIONS]
     waiting = [it for it in clear if it.is_waiting][:MOST_WAITS]
     for title, chosen in (
@@ -171,7 +171,7 @@ def _function_name(function: FunctionChange) -> Inline:
 
 def _figures(found: Comparison) -> Table:
     rows = [
-        (it.name, it.base, it.new, StyledText(it.change, "bold") if it.is_clear else it.change)
-        for it in words.figures(found)
+        (figure.name, figure.base, figure.new, StyledText(figure.change, "bold") if figure.is_clear else figure.change)
+        for figure in words.figures(found)
     ]
     return Table([Column(), *figures("BASE", "NEW", "change")], rows)

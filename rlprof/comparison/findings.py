@@ -93,7 +93,7 @@ def _with_places(
         _MatchedFinding(
             found,
             frozenset(
-                (short_path(it.file, report.run.cwd), it.function) for it in found.finding.locations
+                (short_path(location.file, report.run.cwd), location.function) for location in found.finding.locations
             ),
             frozenset(
                 in_tree[box]
@@ -230,8 +230,8 @@ def _time_changed(priced: _MatchedFinding, tree: ChangeTree | None, *, more: boo
     if tree is None or not priced.boxes or priced.found.finding.phase is not PhaseKind.STEADY:
         return True
     return any(
-        tree.boxes[it].is_clear and (tree.boxes[it].change_us > 0) == more
-        for it in _with_callers(priced.boxes, tree)
+        tree.boxes[caller].is_clear and (tree.boxes[caller].change_us > 0) == more
+        for caller in _with_callers(priced.boxes, tree)
     )
 
 
@@ -239,7 +239,7 @@ def _with_callers(boxes: Iterable[int], tree: ChangeTree) -> set[int]:
     """``boxes`` and what called them nearest: a cost that is spread over small functions is clear in
     their sum only.
     """
-    nearest = {tree.boxes[it].parent for it in boxes}
+    nearest = {tree.boxes[box].parent for box in boxes}
     return {it for it in (*boxes, *nearest) if it >= 0}
 
 

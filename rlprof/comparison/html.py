@@ -61,7 +61,7 @@ def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> s
     shown = drawn(tree) if tree is not None else None
     scripts = [asset("theme.js"), *([bundle("diff.js")] if tree is not None else [])]
     rate = found.rate
-    claimed = [it for it in found.findings if it.fate in words.CLAIMED]
+    claimed = [finding for finding in found.findings if finding.fate in words.CLAIMED]
     return str(
         environment()
         .get_template("diff.html.jinja")
@@ -126,7 +126,7 @@ def _finding(it: FindingChange, found: Comparison) -> View:
 
 
 def _tree(tree: ChangeTree, shown: Drawn) -> View:
-    clear = [it for it in tree.functions if it.is_clear]
+    clear = [function for function in tree.functions if function.is_clear]
     what = f"{words.metric(tree)} {words.per(tree)}"
     return {
         "what": f"{what[0].upper()}{what[1:]}",
@@ -150,7 +150,7 @@ def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list
     return [
         {
             **_costs(
-                tree, row.box.base, row.box.new, _largest((it.box.base, it.box.new) for it in rows)
+                tree, row.box.base, row.box.new, _largest((row.box.base, row.box.new) for row in rows)
             ),
             "depth": min(row.depth, _DEEPEST),
             "callers": words.callers(row),
@@ -165,17 +165,17 @@ def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list
 
 
 def _functions(tree: ChangeTree, functions: Sequence[FunctionChange]) -> list[View]:
-    largest = _largest((it.base, it.new) for it in functions)
+    largest = _largest((function.base, function.new) for function in functions)
     return [
         {
-            **_costs(tree, it.base, it.new, largest),
+            **_costs(tree, function.base, function.new, largest),
             "depth": 0,
             "callers": "",
-            "label": it.label,
-            "place": words.place(it.place, 80),
+            "label": function.label,
+            "place": words.place(function.place, 80),
             "box": None,
         }
-        for it in functions
+        for function in functions
     ]
 
 
@@ -223,17 +223,17 @@ def _columns(tree: ChangeTree, shown: Drawn) -> dict[str, Json]:
     strings = TextTable()
     boxes = shown.boxes
     columns: dict[str, Json] = {
-        "parent": [it.parent for it in boxes],
-        "label": [strings.number(it.label) for it in boxes],
-        "file": [strings.number(it.place) for it in boxes],
-        "line": [it.line for it in boxes],
-        "kind": [KINDS.index(it.kind) if it.kind in KINDS else len(KINDS) - 1 for it in boxes],
-        "base": [number(it.base.us) for it in boxes],
-        "new": [number(it.new.us) for it in boxes],
-        "baseIdle": [number(it.base.idle_us) for it in boxes],
-        "newIdle": [number(it.new.idle_us) for it in boxes],
-        "noise": [number(it.noise_us) for it in boxes],
-        "clear": [int(it.is_clear) for it in boxes],
+        "parent": [box.parent for box in boxes],
+        "label": [strings.number(box.label) for box in boxes],
+        "file": [strings.number(box.place) for box in boxes],
+        "line": [box.line for box in boxes],
+        "kind": [KINDS.index(box.kind) if box.kind in KINDS else len(KINDS) - 1 for box in boxes],
+        "base": [number(box.base.us) for box in boxes],
+        "new": [number(box.new.us) for box in boxes],
+        "baseIdle": [number(box.base.idle_us) for box in boxes],
+        "newIdle": [number(box.new.idle_us) for box in boxes],
+        "noise": [number(box.noise_us) for box in boxes],
+        "clear": [int(box.is_clear) for box in boxes],
     }
     return {
         "per": tree.per,

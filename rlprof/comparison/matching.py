@@ -68,4 +68,4 @@ def _matched(base: dict[_Key, int], new: dict[_Key, int]) -> list[tuple[int, int
 
 def _single_names(boxes: dict[_Key, int]) -> set[str]:
     names = Counter(label for label, _ in boxes)
-    return {it for it, number in names.items() if number == 1 and it not in _NAMELESS}
+    return {name for name, number in names.items() if number == 1 and name not in _NAMELESS}

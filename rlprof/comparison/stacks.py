@@ -126,7 +126,7 @@ def roles_to_compare(base: Report, new: Report) -> tuple[tuple[str, ...], tuple[
     at times. Unless the runs agree, all workers are ``worker``.
     """
     of_base, of_new = ([row.role for row in it.processes] for it in (base, new))
-    working = [Counter(it for it in roles if it in _WORKING) for roles in (of_base, of_new)]
+    working = [Counter(role for role in roles if role in _WORKING) for roles in (of_base, of_new)]
     counts = [sum(it.values()) for it in working]
     agree = set(working[0]) == set(working[1]) and (
         working[0] == working[1] or counts[0] != counts[1]
@@ -240,17 +240,17 @@ class _Growing:
         self._find_lines()
         return tuple(
             StackBox(
-                it.parent,
-                it.label,
-                it.place,
-                it.line,
-                it.kind,
-                tuple(it.blocks),
-                it.idle_us,
-                it.line_share,
-                it.called_on,
+                box.parent,
+                box.label,
+                box.place,
+                box.line,
+                box.kind,
+                tuple(box.blocks),
+                box.idle_us,
+                box.line_share,
+                box.called_on,
             )
-            for it in self._boxes
+            for box in self._boxes
         )
 
     def _find_lines(self) -> None:

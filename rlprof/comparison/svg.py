@@ -32,7 +32,7 @@ def comparison_as_svg(found: Comparison) -> str:
         frames=tuple(map(_frame, boxes)) or (_EMPTY,),
         alerts=tuple(alerts[:_MOST_ALERTS]),
         pruned_share=pruned,
-        changes=tuple(_change(it, whole, tree) for it in boxes)
+        changes=tuple(_change(box, whole, tree) for box in boxes)
         or (GrowthShare(0.0, 0.0, is_clear=False),),
     )
     return svg_document(drawing)

@@ -94,7 +94,7 @@ def run_of(report: Report) -> str:
     """Return what tells the run from others: label, commit, time."""
     run = report.run
     parts = [run.label, run.git, f"{run.started:%Y-%m-%d %H:%M} UTC", report.run_file]
-    return " · ".join(printable(it, _NAME_LIMIT) for it in parts if it)
+    return " · ".join(printable(part, _NAME_LIMIT) for part in parts if part)
 
 
 def command_of(report: Report) -> str:
@@ -172,7 +172,7 @@ def finding_name(it: FindingChange) -> str:
 
 def finding_names(found: Comparison, fate: Fate) -> list[str]:
     """Each once."""
-    return list(dict.fromkeys(finding_name(it) for it in found.findings if it.fate is fate))
+    return list(dict.fromkeys(finding_name(finding) for finding in found.findings if finding.fate is fate))
 
 
 def finding_place(it: FindingChange, found: Comparison) -> str:

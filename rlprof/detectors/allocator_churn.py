@@ -19,11 +19,11 @@ MIN_SHARE: Final = 0.02
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
     # The first step allocates what later ones use again.
     since = view.steps[0].end if len(view.steps) > 1 else view.wall.start
-    calls = [it for it in view.trace.calls if it.name in ALLOCATOR and it.ts >= since]
-    us = sum(it.dur for it in calls)
+    calls = [call for call in view.trace.calls if call.name in ALLOCATOR and call.ts >= since]
+    us = sum(call.dur for call in calls)
     if not view.step_count or us < MIN_SHARE * view.wall.length:
         return
-    frees = sum("Free" in it.name or "Release" in it.name for it in calls)
+    frees = sum("Free" in call.name or "Release" in call.name for call in calls)
     yield DeviceFinding(
         title="device memory is allocated and freed while it trains",
         saved_us=Range(0.0, min(us, view.idle_us(IdleCause.ALLOCATOR))),

@@ -98,7 +98,7 @@ class _ConversionTime:
 
     @property
     def kinds(self) -> set[ConversionKind]:
-        return {it.kind for it in self.conversions} - {ConversionKind.HANDLING}
+        return {conversion.kind for conversion in self.conversions} - {ConversionKind.HANDLING}
 
     @property
     def only_searches(self) -> bool:
@@ -246,17 +246,17 @@ class _Search:
         A container that is only made for another function's conversion goes without replacement.
         """
         if not claim.whole:
-            return sum(it.kind is not ConversionKind.HANDLING for it in claim.conversions)
+            return sum(conversion.kind is not ConversionKind.HANDLING for conversion in claim.conversions)
         parents = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
-        places = {self.lines.line(it) for it in parents}
+        places = {self.lines.line(parent) for parent in parents}
         # A stack read from outside may show the caller a few lines off: the source knows better.
-        calling = {self.lines.line(it) for it in parents if self._calls(it, claim)}
+        calling = {self.lines.line(parent) for parent in parents if self._calls(parent, claim)}
         return len(calling or places) or 1
 
     def _calls(self, node: int, claim: _ConversionTime) -> bool:
         """Tell whether the statement of ``node`` calls the claim's function by its name."""
         statement = self.lines.statement(self.tree.frame(node))
-        names = {it.function.node.name for it in claim.conversions if it.function}
+        names = {conversion.function.node.name for conversion in claim.conversions if conversion.function}
         return statement is not None and any(
             isinstance(part, ast.Call) and called_name(part) in names for part in statement.walk()
         )
@@ -302,17 +302,17 @@ def _evidence(claims: list[_ConversionTime], share: float, each: str) -> Iterabl
     yield f"{percent(share)} of the steady time{each}"
     functions = sorted(
         {
-            it.function.qualname
+            conversion.function.qualname
             for claim in claims
             if claim.whole
-            for it in claim.conversions
-            if it.function
+            for conversion in claim.conversions
+            if conversion.function
         }
     )
     if functions:
         yield f"{', '.join(functions)}: nearly all of its time is conversion or search"
     for kind in ConversionKind:
-        count = sum(it.kind is kind for claim in claims for it in claim.conversions)
+        count = sum(conversion.kind is kind for claim in claims for conversion in claim.conversions)
         if count:
             yield f"{kind.value} ({count} place{'s' if count > 1 else ''} in the source)"
 

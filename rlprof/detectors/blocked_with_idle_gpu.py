@@ -15,14 +15,14 @@ from rlprof.units import duration
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    waits = [it for it in view.waits if waits_for_others(it)]
+    waits = [wait for wait in view.waits if waits_for_others(wait)]
     if not waits:
         return
     yield DeviceFinding(
         title="the host waits for an idle GPU",
         saved_us=Range(0.0, 0.0),
         evidence=(
-            f"{duration(sum(it.wait_us for it in waits))} in calls during which the GPU has nothing to do: "
+            f"{duration(sum(wait.wait_us for wait in waits))} in calls during which the GPU has nothing to do: "
             "the wait is for something that the trace does not show",
         ),
         fix="Look for what is waited for: another process or rank, a queue of requests, memory that is "

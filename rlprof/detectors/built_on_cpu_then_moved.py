@@ -56,8 +56,8 @@ def _pairs(view: TraceView) -> Iterator[tuple[Row, Row]]:
     numbers = {copy.args.correlation for copy in uploads(view.trace)}
     if not numbers:
         return
-    copying = [it.ts for it in view.trace.calls if it.args.correlation in numbers]
-    calls = [it.ts for it in view.trace.calls]
+    copying = [call.ts for call in view.trace.calls if call.args.correlation in numbers]
+    calls = [call.ts for call in view.trace.calls]
     before: dict[object, Row] = {}
     for op in view.outermost_ops:
         built = before.get(op.thread)

@@ -29,7 +29,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time = own_time(profile, lines, copies, MIN_SHARE)
     if time is None:
         return
-    savings = [Saving(it.nodes, _of_needless(it)) for it in copies]
+    savings = [Saving(copy.nodes, _of_needless(copy)) for copy in copies]
     backward = BackwardPass(profile, lines).saving(savings)
     yield Finding(
         title=f"a network computes the same rows several times ({time.place})",

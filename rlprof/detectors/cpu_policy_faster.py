@@ -48,7 +48,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         or each > MOST_KERNEL_US
     ):
         return
-    handing = sum(it.dur for it in view.trace.calls if is_launch(it) or "Memcpy" in it.name)
+    handing = sum(call.dur for call in view.trace.calls if is_launch(call) or "Memcpy" in call.name)
     if facts.total_us > MOST_OF_LAUNCHING * handing:
         return
     yield DeviceFinding(

@@ -37,7 +37,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         if in_turn
         else "the workers do not keep up",
     ]
-    if any(it.is_upload and it.memory == "pageable" for it in view.transfers):
+    if any(transfer.is_upload and transfer.memory == "pageable" for transfer in view.transfers):
         evidence.append("they go to the GPU through pageable memory")
     yield DeviceFinding(
         title="the GPU waits for a DataLoader without workers"
@@ -68,8 +68,8 @@ def idle_while_loading(view: TraceView) -> float:
 
 def _loading(view: TraceView) -> list[Row]:
     """The waits for batches, without one for a loader that starts."""
-    rows = [it for it in view.trace.annotations if it.name.startswith(LOADER)]
-    if len(rows) > 1 and rows[0].dur > STARTING * median(it.dur for it in rows[1:]):
+    rows = [annotation for annotation in view.trace.annotations if annotation.name.startswith(LOADER)]
+    if len(rows) > 1 and rows[0].dur > STARTING * median(row.dur for row in rows[1:]):
         return rows[1:]
     return rows
 

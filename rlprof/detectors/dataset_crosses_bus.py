@@ -68,7 +68,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
 
 
 def _fits(upload: Upload, profile: Profile) -> bool:
-    sizes = [it.memory_total_bytes for it in profile.gpus if it.memory_total_bytes]
+    sizes = [gpu.memory_total_bytes for gpu in profile.gpus if gpu.memory_total_bytes]
     return bool(sizes) and upload.source_bytes <= MOST_OF_MEMORY * min(sizes)
 
 
@@ -76,8 +76,8 @@ def _of_lines(
     work: HostWork, uploads: Sequence[Upload], profile: Profile, lines: UserLines
 ) -> Iterable[Finding]:
     places: dict[str, set[int]] = defaultdict(set)
-    for it in uploads:
-        places[it.site.file] |= it.lines
+    for upload in uploads:
+        places[upload.site.file] |= upload.lines
     time = lines_time(profile.steady, lines, places)
     whole = profile.critical.wall_us
     if not whole or time.total_us < MIN_SHARE * whole:
@@ -85,10 +85,10 @@ def _of_lines(
     in_run = lines_time(
         profile.whole, UserLines(profile.whole, profile.sources, profile.started_package), places
     )
-    waiting = min(1.0, sum(it.site.wait_us for it in uploads) / max(1.0, in_run.total_us))
+    waiting = min(1.0, sum(upload.site.wait_us for upload in uploads) / max(1.0, in_run.total_us))
     copies = COPIES_LEFT[work]
     heaviest = max(uploads, key=lambda it: it.site.bytes)
-    calls, moved = sum(it.site.calls for it in uploads), sum(it.site.bytes for it in uploads)
+    calls, moved = sum(upload.site.calls for upload in uploads), sum(upload.site.bytes for upload in uploads)
     yield Finding(
         title=f"{_TITLES[work]} ({short_place(heaviest_line(time.weights))})",
         savings=(
@@ -115,9 +115,9 @@ def _of_lines(
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
     rows = _beside_rollouts(view)
     copies = find_transfers(replace(view.trace, copies=rows))
-    moved = sum(it.bytes for it in copies)
-    on_host = sum(it.host_us for it in copies)
-    on_device = sum(it.device_us for it in copies)
+    moved = sum(copy.bytes for copy in copies)
+    on_host = sum(copy.host_us for copy in copies)
+    on_device = sum(copy.device_us for copy in copies)
     if (
         max(on_host, on_device) < MIN_SHARE * view.wall.length
         or view.step_count < FEWEST_STEPS
@@ -125,7 +125,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     ):
         return
     alone = without_by_device(rows, view.trace.kernels)
-    number = sum(it.count for it in copies)
+    number = sum(copy.count for copy in copies)
     aside = ", observations left out" if view.round_trips else ""
     yield DeviceFinding(
         title=f"{size(per_step(moved, view))} are copied to the GPU at each step",

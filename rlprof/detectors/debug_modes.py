@@ -100,15 +100,15 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 
 
 def _blocking_launches(view: TraceView) -> Iterator[DeviceFinding]:
-    long = {it.args.correlation: it for it in view.trace.kernels if it.dur >= LONG_KERNEL_US}
+    long = {kernel.args.correlation: kernel for kernel in view.trace.kernels if kernel.dur >= LONG_KERNEL_US}
     if len(long) < FEWEST_LAUNCHES:
         return
-    launches = [it for it in view.trace.calls if is_launch(it)]
-    theirs = [it for it in launches if it.args.correlation in long]
-    waited = sum(long[it.args.correlation].end <= it.end for it in theirs)
+    launches = [call for call in view.trace.calls if is_launch(call)]
+    theirs = [launch for launch in launches if launch.args.correlation in long]
+    waited = sum(long[their.args.correlation].end <= their.end for their in theirs)
     if len(theirs) < FEWEST_LAUNCHES or waited < BLOCKING * len(theirs):
         return
-    held = sum(max(0.0, it.dur - LAUNCH_US) for it in launches)
+    held = sum(max(0.0, launch.dur - LAUNCH_US) for launch in launches)
     yield DeviceFinding(
         title="every launch waits until its kernel has ended",
         saved_us=Range(0.0, min(held, view.wall.length * (1 - view.busy_share))),
@@ -122,8 +122,8 @@ def _blocking_launches(view: TraceView) -> Iterator[DeviceFinding]:
 
 
 def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
-    backward = sum(it.name.startswith(_EVALUATES) for it in view.trace.ops)
-    checks = [it for it in view.trace.ops if it.name == "aten::isnan"]
+    backward = sum(operator.name.startswith(_EVALUATES) for operator in view.trace.ops)
+    checks = [operator for operator in view.trace.ops if operator.name == "aten::isnan"]
     least = max(FEWEST_CHECKS, CHECKED * backward)
     if not backward or len(checks) < least:
         return

@@ -88,14 +88,14 @@ def _evidence(profile: Profile, lines: UserLines, heaviest: Line, total: float) 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     waits = [
-        it for it in view.waits if it.site.asked_by == DISTRIBUTIONS and not waits_for_others(it)
+        wait for wait in view.waits if wait.site.asked_by == DISTRIBUTIONS and not waits_for_others(wait)
     ]
     if not waits:
         return
-    calls = sum(len(it.calls) for it in waits)
-    bound = sum(it.recoverable_us for it in waits)
+    calls = sum(len(wait.calls) for wait in waits)
+    bound = sum(wait.recoverable_us for wait in waits)
     evidence = [
-        f"{count(calls)} checks wait {duration(sum(it.wait_us for it in waits))}; the GPU is idle after them for "
+        f"{count(calls)} checks wait {duration(sum(wait.wait_us for wait in waits))}; the GPU is idle after them for "
         f"{duration(bound)} at most: only that can be gained"
     ]
     if view.step_count:

@@ -45,17 +45,17 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time = own_time(profile, lines, loops, MIN_SHARE)
     if time is None:
         return
-    savings = [Saving(frozenset(it.nodes), _removable(it, search)) for it in loops]
+    savings = [Saving(frozenset(loop.nodes), _removable(loop, search)) for loop in loops]
     backward = BackwardPass(profile, lines).saving(savings)
     if backward is not None:
-        claimed = frozenset[int]().union(backward.nodes, *(it.nodes for it in savings))
+        claimed = frozenset[int]().union(backward.nodes, *(saving.nodes for saving in savings))
         steps = tree.topmost(lambda frame: duty_of(frame) is Duty.MOVES_PARAMETERS)
         nodes = frozenset(it for top in steps for it in tree.subtree(top)) - claimed
         savings += [backward, Saving(nodes, Range(0.0, _but_one(time.heaviest)))]
     ensemble = time.heaviest.ensemble
     yield Finding(
         title=f"{ensemble.networks} networks are asked one after the other ({time.place})",
-        savings=tuple(it for it in savings if it.nodes),
+        savings=tuple(saving for saving in savings if saving.nodes),
         locations=time.locations,
         evidence=(
             time.share_spent("in their forward passes"),

@@ -180,14 +180,14 @@ def _is_asked(step: _Step, module: SourceModule) -> bool:
     """Tell whether a condition of the same function asks for a result as it is, from the third on, as it does for the end of an episode:
     ``if over``, ``while not over``, but not ``if loss > 3``.
     """
-    names = {it.id for it in step.results[2:] if isinstance(it, ast.Name)}
+    names = {result.id for result in step.results[2:] if isinstance(result, ast.Name)}
     tests: list[ast.expr] = []
     for statement in module.statements:
         if statement.function is step.statement.function:
             tests += statement.conditions
             tests += [statement.node.test] if isinstance(statement.node, ast.If | ast.While) else []
     parts = [part for test in tests for part in _operands(test)]
-    return any(isinstance(it, ast.Name) and it.id in names for it in parts)
+    return any(isinstance(part, ast.Name) and part.id in names for part in parts)
 
 
 def _operands(test: ast.expr) -> Iterator[ast.expr]:

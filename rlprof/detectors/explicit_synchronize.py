@@ -21,17 +21,17 @@ MIN_PER_STEP: Final = 1.0
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
     waits = [
-        it
-        for it in view.waits
-        if it.calls[0].name.endswith(_EXPLICIT)
-        and not it.site.outer_op
-        and not waits_for_others(it)
+        wait
+        for wait in view.waits
+        if wait.calls[0].name.endswith(_EXPLICIT)
+        and not wait.site.outer_op
+        and not waits_for_others(wait)
     ]
-    calls = sum(len(it.calls) for it in waits)
+    calls = sum(len(wait.calls) for wait in waits)
     if not waits or per_step(calls, view) < MIN_PER_STEP:
         return
-    waited = sum(it.wait_us for it in waits)
-    bound = sum(it.recoverable_us for it in waits)
+    waited = sum(wait.wait_us for wait in waits)
+    bound = sum(wait.recoverable_us for wait in waits)
     yield DeviceFinding(
         title=f"the program synchronizes with the GPU {count(calls)} times",
         saved_us=Range(0.0, bound),

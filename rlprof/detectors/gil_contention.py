@@ -56,9 +56,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     for process, threads in sorted(by_process.items()):
         yield from _of_pool(profile, threads)
         turn_takers = [
-            it
-            for it in threads
-            if it.working_us >= TAKES_PART * profile.steady_us and not _sends_for_others(it)
+            thread
+            for thread in threads
+            if thread.working_us >= TAKES_PART * profile.steady_us and not _sends_for_others(thread)
         ]
         if len(turn_takers) < 2 or waited.get(process, 0) < MIN_WAIT * profile.steady_us:
             continue
@@ -94,22 +94,22 @@ def _finding(
         return
     sold = sum(profile.steady.self_cost(node).busy_us for node in nodes)
     # Threads beside the main one have no probe: much of their work is on lines that are not known.
-    whole = sum(it.working_us for it in turn_takers) / sum(weights.values())
+    whole = sum(taker.working_us for taker in turn_takers) / sum(weights.values())
     # What is not on the critical path gains nothing by being quicker.
     critical = min(1.0, sold * max(1.0, whole) / max(1, profile.critical.wall_us))
     side_by_side = max(1.0, min(float(len(turn_takers)), _free_cores(profile, turn_takers)))
     by_cores = 1 - 1 / side_by_side
     # Who hardly waits for the lock is held up by something else: locks, queues, sleep.
-    by_lock = waited_us / (waited_us + sum(it.working_us for it in turn_takers))
+    by_lock = waited_us / (waited_us + sum(taker.working_us for taker in turn_takers))
     goes = min(by_cores, by_lock)
     handed_over = (1 - WITHOUT_HAND_OVER) * (goes / by_cores if by_cores else 0.0)
     gain = critical * goes
     most = critical * (1 - (1 - goes) * (1 - handed_over))
-    working = sum(it.working_us for it in turn_takers) / profile.steady_us
+    working = sum(taker.working_us for taker in turn_takers) / profile.steady_us
     yield Finding(
         title=f"{len(turn_takers)} Python threads of one process take turns at the interpreter lock",
         savings=(),
-        locations=lines.shown_locations(weights, sum(it.wall_us for it in turn_takers)),
+        locations=lines.shown_locations(weights, sum(taker.wall_us for taker in turn_takers)),
         evidence=(
             f"{len(turn_takers)} threads of pid {profile.processes[process].pid} work side by side, together "
             f"for {working:.2f} of one core",
@@ -125,13 +125,13 @@ def _finding(
 
 def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]:
     """A pool of threads whose tasks are so short that handing them over takes longer than they do."""
-    pool = [it for it in threads if not it.is_main and _is_of_pool(it)]
-    main = next((it for it in threads if it.is_main and it.is_critical), None)
+    pool = [thread for thread in threads if not thread.is_main and _is_of_pool(thread)]
+    main = next((thread for thread in threads if thread.is_main and thread.is_critical), None)
     if main is None or len(pool) < 2:
         return
     handing = frozenset(_handing_over(main.tree))
     costs = [main.tree.self_cost(node) for node in handing]
-    handed_us = sum(it.wall_us for it in costs)
+    handed_us = sum(cost.wall_us for cost in costs)
     tasks_us = sum(it.on_cpu_us for it in pool)
     # Tasks that wait, for a simulator or a disk, are what threads are for.
     if _waits_in_tasks(profile, pool) > tasks_us or not main.wall_us:
@@ -176,7 +176,7 @@ def _handing_over(tree: CallTree) -> Iterator[int]:
 def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
     """Time that threads of a pool are asleep in their tasks, waits for the interpreter lock left out."""
     for_lock = {
-        (it.thread, node) for it in profile.waits if it.kind is WaitKind.GIL for node in it.nodes
+        (wait.thread, node) for wait in profile.waits if wait.kind is WaitKind.GIL for node in wait.nodes
     }
     return sum(
         cost.idle_us
@@ -188,7 +188,7 @@ def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
 
 def _free_cores(profile: Profile, turn_takers: Sequence[Activity]) -> float:
     """Cores that the threads could use: theirs, and those that nobody of the run uses."""
-    own = sum(it.on_cpu_us for it in turn_takers)
+    own = sum(taker.on_cpu_us for taker in turn_takers)
     return profile.load.cores - max(0, profile.load.got_us - own) / max(1, profile.steady_us)
 
 

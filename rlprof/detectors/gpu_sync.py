@@ -43,18 +43,18 @@ IDLE_WAIT: Final = 0.9
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
     actions = {id(trip.read) for trip in view.round_trips}
     waits = [
-        it
-        for it in view.waits
-        if _is_read(it) and not waits_for_others(it) and not _mostly(it, actions)
+        wait
+        for wait in view.waits
+        if _is_read(wait) and not waits_for_others(wait) and not _mostly(wait, actions)
     ]
-    calls = sum(len(it.calls) for it in waits)
-    bound = sum(it.recoverable_us for it in waits)
+    calls = sum(len(wait.calls) for wait in waits)
+    bound = sum(wait.recoverable_us for wait in waits)
     least = MIN_PER_STEP if view.step_count else WITHOUT_STEPS
     often = per_step(calls, view) >= least
     if not waits or not (often or bound >= MIN_SHARE * view.wall.length):
         return
-    waited = sum(it.wait_us for it in waits)
-    shapes = sum(len(it.calls) for it in waits if it.site.outer_op in _DATA_DEPENDENT)
+    waited = sum(wait.wait_us for wait in waits)
+    shapes = sum(len(wait.calls) for wait in waits if wait.site.outer_op in _DATA_DEPENDENT)
     evidence = [
         f"{count(calls)} reads wait {duration(waited)} in all, {percent(waited / view.wall.length)} of the "
         f"trace; the GPU is idle after them for {duration(bound)} at most: only that can be gained"
@@ -67,7 +67,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         evidence.append(
             f"{count(in_a_row)} of them come right after each other: one read of all would do"
         )
-    if clipping := sum(len(it.calls) for it in waits if it.site.asked_by == CLIPPING):
+    if clipping := sum(len(wait.calls) for wait in waits if wait.site.asked_by == CLIPPING):
         evidence.append(
             f"{count(clipping)} of them are by clip_grad_norm_(error_if_nonfinite=True)"
         )

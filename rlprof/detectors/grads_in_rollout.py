@@ -194,7 +194,7 @@ class _Search:
             self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
             for node in self._tree.subtree(entry)
             if self.graphs.lines.is_yours(frame := self._tree.frame(node))
-            for callee in {self._called(it) for it in self._tree.children(node)}
+            for callee in {self._called(child) for child in self._tree.children(node)}
         )
 
     def _called(self, node: int) -> str:

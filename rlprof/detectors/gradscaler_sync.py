@@ -17,17 +17,17 @@ from rlprof.units import count, duration
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
     waits = [
-        it for it in view.waits if it.site.asked_by == GRAD_SCALER and not waits_for_others(it)
+        wait for wait in view.waits if wait.site.asked_by == GRAD_SCALER and not waits_for_others(wait)
     ]
     if not waits:
         return
-    calls = sum(len(it.calls) for it in waits)
-    bound = sum(it.recoverable_us for it in waits)
+    calls = sum(len(wait.calls) for wait in waits)
+    bound = sum(wait.recoverable_us for wait in waits)
     yield DeviceFinding(
         title="GradScaler waits for the GPU before each optimizer step",
         saved_us=Range(0.0, bound),
         evidence=(
-            f"{count(calls)} reads of found_inf wait {duration(sum(it.wait_us for it in waits))}; the GPU is idle "
+            f"{count(calls)} reads of found_inf wait {duration(sum(wait.wait_us for wait in waits))}; the GPU is idle "
             f"after them for {duration(bound)} at most: only that can be gained",
         ),
         fix="bfloat16 needs no GradScaler (Ampere or newer); with float16 a fused optimizer, "

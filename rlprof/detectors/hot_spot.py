@@ -206,7 +206,7 @@ def _title(spot: _Spot, cost: _HotSpotCost) -> str:
 
 def _evidence(cost: _HotSpotCost, lines: UserLines, whole: int) -> Iterable[str]:
     line = _one_line(cost)
-    owners = {it for it in cost.owners if line is None or lines.line(it) == line}
+    owners = {owner for owner in cost.owners if line is None or lines.line(owner) == line}
     below = cost.busy_us - cost.own_us
     yield (
         f"{percent(cost.busy_us / whole)} of the steady time: {percent(cost.own_us / whole)} on the "
@@ -224,7 +224,7 @@ def _operation(cost: _HotSpotCost, lines: UserLines, values: Values) -> Iterable
     """Return what the heaviest line does, where the values that it works on were seen."""
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
     frame = Frame(heaviest.file, heaviest.function, heaviest.line)
-    owners = {it for it in cost.owners if lines.line(it) == heaviest}
+    owners = {owner for owner in cost.owners if lines.line(owner) == heaviest}
     called = {
         last_name(lines.tree.frame(child).function)
         for owner in owners
@@ -232,8 +232,8 @@ def _operation(cost: _HotSpotCost, lines: UserLines, values: Values) -> Iterable
     }
     told = [
         words
-        for it in lines.statements(frame)
-        if (words := operation_in_words(it, values.of(frame.file, it), called))
+        for statement in lines.statements(frame)
+        if (words := operation_in_words(statement, values.of(frame.file, statement), called))
     ]
     if told:
         yield f"{short_place(heaviest)} does: {'; '.join(told)}"

@@ -219,7 +219,7 @@ def _held_up(profile: Profile, found: _Polling) -> HeldUp:
 
 def _left_to_save(profile: Profile) -> float:
     """No thread gets faster than the CPU time that it needs for its own work."""
-    own = (it.on_cpu_us - _polled_cpu_us(it, profile) for it in profile.activities)
+    own = (activity.on_cpu_us - _polled_cpu_us(activity, profile) for activity in profile.activities)
     longest = max(own, default=0)
     return max(0.0, 1 - longest / max(1, profile.steady_us))
 
@@ -279,7 +279,7 @@ def _names(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> 
 
 def _evidence(profile: Profile, found: _Polling, asked_us: float) -> Iterable[str]:
     if found.worst is not None and found.loops:
-        who = next(it for it in profile.processes if it.id == found.worst.process)
+        who = next(process for process in profile.processes if process.id == found.worst.process)
         yield (
             f"the {found.worst.role} process (pid {who.pid}) spends {percent(found.part)} of its steady "
             f"time in loops that only ask, {percent(found.busy_part)} of that busy"
@@ -302,7 +302,7 @@ def _verdict(profile: Profile, found: _Polling) -> str:
             f"{percent(cpu / max(1, profile.critical.wall_us))} of the CPU time"
         )
     if _is_crowded(load):
-        burnt = sum(_polled_cpu_us(it, profile) for it in profile.activities)
+        burnt = sum(_polled_cpu_us(activity, profile) for activity in profile.activities)
         return (
             f"the loops take {percent(burnt / max(1, load.got_us))} of the run's CPU time, but other programs "
             "fill the cores too and would get most of it: record again on a quiet machine"

@@ -57,7 +57,7 @@ def _makers(learner: Workload, collecting: Collection[Workload]) -> tuple[Worklo
     """The workers that it waits for, where they work most of the time."""
     awaited = {process for process, part in learner.awaited if part >= WORKED_MEANWHILE}
     makers = tuple(it for it in collecting if it.process in awaited)
-    busy = mean(it.working for it in makers) >= MIN_WORKING
+    busy = mean(maker.working for maker in makers) >= MIN_WORKING
     return makers if busy else ()
 
 
@@ -86,15 +86,15 @@ def _remainder(
     """Return what more workers on the free cores would leave: of the learner's wait, or, where workers make
     the steps on their own, of all time; the learner's own work stays.
     """
-    alone = any(it.main.is_critical for it in makers)
+    alone = any(maker.main.is_critical for maker in makers)
     if not free or not (alone or learner.main.is_critical):
         return None
     fewer = free / (len(makers) + free)
     gain = min(fewer, learner.waiting) if alone else learner.waiting * fewer
     replaced = {
         node
-        for it in makers
-        for node, cost in it.main.tree.self_costs()
+        for maker in makers
+        for node, cost in maker.main.tree.self_costs()
         if cost.busy_us and profile.steady.self_cost(node).wall_us
     }
     replaced |= {
@@ -117,7 +117,7 @@ def _evidence(
     yield (
         f"{group([learner])} works {percent(learner.working)} of the time and waits "
         f"{percent(learner.waiting)}; {group(makers)} work{s} "
-        f"{percent(mean(it.working for it in makers))}"
+        f"{percent(mean(maker.working for maker in makers))}"
     )
     updates = profile.process_counts.get(learner.process, {}).get("updates", 0.0)
     if updates and profile.steady_steps:

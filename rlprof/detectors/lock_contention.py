@@ -117,7 +117,7 @@ def _written_under_it(profile: Profile, held: HeldWork) -> frozenset[int]:
         activity.process
         for activity in profile.activities
         if activity.is_critical
-        and any(profile.wait_kinds.get(it) is WaitKind.LOCK for it, _ in activity.tree.self_costs())
+        and any(profile.wait_kinds.get(cost) is WaitKind.LOCK for cost, _ in activity.tree.self_costs())
     }
     names = profile.parts
     return frozenset(
@@ -141,9 +141,9 @@ def _most(profile: Profile) -> float:
         if part * wait.wall_us >= COUPLED * profile.steady_us
     }
     own = (
-        (it.working + it.asleep)
-        for it in workloads(profile)
-        if it.process in coupled and not it.main.is_critical
+        (workload.working + workload.asleep)
+        for workload in workloads(profile)
+        if workload.process in coupled and not workload.main.is_critical
     )
     return max(0.0, 1 - max(own, default=0.0))
 

@@ -59,7 +59,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     lines = UserLines(profile.whole, profile.sources, profile.started_package)
     adding = _adding_places(profile, growing, lines)
-    told = [it for it in memory.lines if it.stands_out]
+    told = [line for line in memory.lines if line.stands_out]
     named = _locations(adding, told)
     yield Finding(
         title=_title(trend, hours),
@@ -75,9 +75,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _growing(processes: Sequence[ProcessMemory]) -> list[_GrowingProcess]:
     """Processes that grow steadily into new addresses, the fastest first."""
     found = [
-        _GrowingProcess(it, it.trend)
-        for it in processes
-        if it.trend is not None and _is_growing(it, it.trend)
+        _GrowingProcess(process, process.trend)
+        for process in processes
+        if process.trend is not None and _is_growing(process, process.trend)
     ]
     return sorted(found, key=lambda it: (-it.trend.bytes_per_hour, it.process.process))
 
@@ -108,12 +108,12 @@ def _adding_places(
     seen = _seen_functions(profile, growing, lines)
     places = [
         (
-            -seen.get((file, last_name(it.function)), 0.0),
-            _AddingStatement(Line(file, it.line, it.function), it),
+            -seen.get((file, last_name(addition.function)), 0.0),
+            _AddingStatement(Line(file, addition.line, addition.function), addition),
         )
         for file in {file for file, _ in seen}
         if (module := lines.module(file)) is not None
-        for it in additions(module)
+        for addition in additions(module)
     ]
     return [
         place

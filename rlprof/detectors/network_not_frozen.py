@@ -60,7 +60,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if not whole or time.total_us < MIN_SHARE * whole:
         return
     asked_us = sum(
-        tree.total_cost(it).wall_us for it in search.graphs.calls() if search.records(it)
+        tree.total_cost(call).wall_us for call in search.graphs.calls() if search.records(call)
     )
     part = min(1.0, time.total_us / asked_us)
     backward = frozenset(
@@ -70,7 +70,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     savings = (Saving(time.nodes, GRAPH), Saving(backward, removable))
     yield Finding(
         title=f"gradients are computed for a network that nothing trains ({short_place(time.heaviest)})",
-        savings=tuple(it for it in savings if it.nodes),
+        savings=tuple(saving for saving in savings if saving.nodes),
         locations=search.graphs.lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent in its calls"
@@ -129,7 +129,7 @@ class _Search:
         return (
             None not in called
             and bool(networks)
-            and all(it.is_untrained(fewest) for it in networks)
+            and all(network.is_untrained(fewest) for network in networks)
         )
 
 

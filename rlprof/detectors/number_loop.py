@@ -50,7 +50,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     yield Finding(
         title=f"numbers are gone through one by one in Python ({time.place})",
-        savings=tuple(Saving(frozenset(it.nodes), _removable(it)) for it in loops),
+        savings=tuple(Saving(frozenset(loop.nodes), _removable(loop)) for loop in loops),
         locations=time.locations,
         evidence=(
             time.share_spent("in the loop"),

@@ -237,7 +237,7 @@ def _item_by_item(profile: Profile) -> Iterable[Finding]:
     loop = loops[heaviest.file][heaviest.line]
     yield Finding(
         title=f"numpy works on one small array at a time ({short_place(heaviest)})",
-        savings=tuple(it for it in savings if it.nodes),
+        savings=tuple(saving for saving in savings if saving.nodes),
         locations=lines.shown_locations(time.weights, whole),
         evidence=(
             f"{percent(time.total_us / whole)} of the steady time is spent in that loop"

@@ -98,7 +98,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         nodes = {it for it in tree.subtree(step) if lines.owner(it) == owner}
         claimed[kind] |= nodes
         weights[lines.line(step if owner == NO_PARENT else owner)] += sum(
-            tree.self_cost(it).wall_us for it in nodes
+            tree.self_cost(node).wall_us for node in nodes
         )
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:

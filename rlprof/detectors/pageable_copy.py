@@ -24,25 +24,25 @@ MIN_SHARE: Final = 0.01
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    copies = [it for it in view.transfers if _is_slow(it)]
-    host_us = sum(it.host_us for it in copies)
+    copies = [transfer for transfer in view.transfers if _is_slow(transfer)]
+    host_us = sum(copy.host_us for copy in copies)
     if not copies or host_us < MIN_SHARE * view.wall.length:
         return
-    sites = [it for it in view.waits if it.site.inner_op in ("aten::copy_", "aten::_to_copy")]
-    uploads = [it for it in copies if it.is_upload]
+    sites = [wait for wait in view.waits if wait.site.inner_op in ("aten::copy_", "aten::_to_copy")]
+    uploads = [copy for copy in copies if copy.is_upload]
     # Uploads take the host's time itself, which the device may spend idle; reads wait for its work.
-    freed = sum(max(0.0, it.host_us - it.bytes / PINNED_BYTES_PER_US) for it in uploads)
-    idle = sum(it.idle_us + it.recoverable_us for it in sites)
+    freed = sum(max(0.0, upload.host_us - upload.bytes / PINNED_BYTES_PER_US) for upload in uploads)
+    idle = sum(site.idle_us + site.recoverable_us for site in sites)
     bound = min(freed, idle) if uploads else view.idle_us(IdleCause.BLOCKING_COPY)
-    moved = sum(it.bytes for it in copies)
-    number = sum(it.count for it in copies)
+    moved = sum(copy.bytes for copy in copies)
+    number = sum(copy.count for copy in copies)
     yield DeviceFinding(
         title=f"{size(moved)} go through pageable memory",
         saved_us=Range(0.0, bound),
         evidence=(
             f"{count(number)} copies hold the host for {duration(host_us)}, "
             f"{percent(host_us / view.wall.length)} of the trace; on the GPU they take "
-            f"{duration(sum(it.device_us for it in copies))}",
+            f"{duration(sum(copy.device_us for copy in copies))}",
             f"the GPU has nothing to do for {duration(bound)} of it at most",
         ),
         fix="DataLoader(pin_memory=True), or a pinned buffer made once (torch.empty(..., pin_memory=True)), "

@@ -164,7 +164,7 @@ def _waits(
     tree, kinds = profile.steady, profile.wait_kinds
     waiting = frozenset(it for it in transport if kinds.get(it) in FOR_OTHERS)
     costs = [tree.self_cost(it) for it in waiting]
-    wall, idle = sum(it.wall_us for it in costs), sum(it.idle_us for it in costs)
+    wall, idle = sum(cost.wall_us for cost in costs), sum(cost.idle_us for cost in costs)
     moving = len(profile.critical.threads) * sum(
         cost.busy_us
         for activity in profile.activities
@@ -187,9 +187,9 @@ def _savings(
         others = scaled(removable, 1 - published.feeding_part)
         yield from working_time(tree, shared, kinds, others)
     pickled_beside = {
-        it.process: sum(cost.busy_us for node, cost in it.tree.self_costs() if node in nodes)
-        for it in profile.activities
-        if not it.is_main and it.process not in published.senders
+        activity.process: sum(cost.busy_us for node, cost in activity.tree.self_costs() if node in nodes)
+        for activity in profile.activities
+        if not activity.is_main and activity.process not in published.senders
     }
     for process, us in sorted(pickled_beside.items()):
         yield from interpreter_lock_waits(profile, {process}, us, removable)
@@ -268,12 +268,12 @@ def _evidence(
         )
     passed = sum(
         cost.busy_us
-        for it in profile.activities
-        for node, cost in it.tree.self_costs()
+        for activity in profile.activities
+        for node, cost in activity.tree.self_costs()
         if node in tensors
     )
     if passed:
-        working = sum(it.wall_us - it.idle_us for it in profile.activities)
+        working = sum(activity.wall_us - activity.idle_us for activity in profile.activities)
         yield f"{percent(passed / max(1, working))} of the busy time opens, passes and maps tensors' storage"
 
 

@@ -160,7 +160,7 @@ def _import_evidence(
     start: WorkerStart, profile: Profile, modules: Collection[str]
 ) -> Iterator[str]:
     number = len(start.processes)
-    methods = " and ".join(sorted({it.start_method for it in start.processes}))
+    methods = " and ".join(sorted({process.start_method for process in start.processes}))
     yield (
         f"{count(number)} processes started by {methods}, {count(start.at_once)} at a time: "
         f"{duration(start.us)} of the run goes into imports in them"
@@ -174,7 +174,7 @@ def _import_evidence(
 
 def _fix(start: WorkerStart) -> str:
     kept = "Make the pool once, outside of the loop, and keep it. " if start.remade else ""
-    if all(it.start_method == "fork" for it in start.processes):
+    if all(process.start_method == "fork" for process in start.processes):
         return kept + "Import before the workers are forked: they inherit what is loaded."
     return (
         kept + "Start workers by a forkserver that has imported already "
@@ -202,11 +202,11 @@ class _Maker:
 
 def _maker(start: WorkerStart, profile: Profile) -> _Maker | None:
     """The process outside of the pools that spends most in making them and waiting for them."""
-    pooled = {it.id for it in start.processes}
+    pooled = {process.id for process in start.processes}
     makers = [
-        _describe_maker(it, profile)
-        for it in profile.activities
-        if it.is_main and it.process not in pooled and it.role not in SERVICES
+        _describe_maker(activity, profile)
+        for activity in profile.activities
+        if activity.is_main and activity.process not in pooled and activity.role not in SERVICES
     ]
     return max(makers, key=lambda it: it.making + it.waited, default=None)
 
@@ -289,9 +289,9 @@ def _kept(start: WorkerStart, profile: Profile) -> str:
 
 def _is_loader(start: WorkerStart, profile: Profile) -> bool:
     """Tell whether the processes are those of a loader of batches."""
-    pooled = {it.id for it in start.processes}
+    pooled = {process.id for process in start.processes}
     return any(
-        loads_data(it.tree) for it in profile.activities if it.is_main and it.process in pooled
+        loads_data(activity.tree) for activity in profile.activities if activity.is_main and activity.process in pooled
     )
 
 
@@ -302,15 +302,15 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
     Tasks stand on what was seen of them: processes that were gone before a sampler came are taken
     to have done as much as the others.
     """
-    pooled = {it.id for it in start.processes}
-    seen = [it for it in profile.activities if it.is_main and it.process in pooled]
+    pooled = {process.id for process in start.processes}
+    seen = [activity for activity in profile.activities if activity.is_main and activity.process in pooled]
     unseen = len(pooled) / max(1, len(seen))
     known: dict[int, bool] = {}
     tasks = [_task_time(it, profile, known) for it in seen]
     steady = max(1, profile.steady_us) / unseen
-    on_cpu = sum(it.cpu_us for it in tasks) / min(profile.load.cores, start.at_once) / steady
+    on_cpu = sum(task.cpu_us for task in tasks) / min(profile.load.cores, start.at_once) / steady
     # With waits for a CPU: it may be others than these processes that hold the cores.
-    in_turn = sum(it.wall_us for it in tasks) / start.at_once / steady
+    in_turn = sum(task.wall_us for task in tasks) / start.at_once / steady
     elapsed = max(on_cpu, in_turn)
     unexplained = max(0.0, maker.waited - IMBALANCE * elapsed)
     worst = 1 - (maker.making + unexplained) * KEPT_POOL.low * (1 - 1 / start.rounds)

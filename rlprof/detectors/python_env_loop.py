@@ -164,7 +164,7 @@ class _Search:
     def _loops_seen(self, file: str) -> tuple[EnvLoop, ...]:
         """Loops through containers of objects, which are such loops where a network is asked row by row in them."""
         module = self.lines.module(file) if self._values.has(file) else None
-        known = {(it.first_line, it.last_line) for it in self._loops.get(file, ())}
+        known = {(loop.first_line, loop.last_line) for loop in self._loops.get(file, ())}
         found = find_object_loops(module, file, self._values) if module else ()
         return tuple(
             it for it in found if not it.trains and (it.first_line, it.last_line) not in known
@@ -179,7 +179,7 @@ class _Search:
             if loops is None or not self.lines.is_yours(frame):
                 continue
             # The innermost of several: its variables are the ones that change.
-            around = [it for it in loops if it.first_line <= frame.line <= it.last_line]
+            around = [loop for loop in loops if loop.first_line <= frame.line <= loop.last_line]
             if around:
                 self._look(node, (around[-1], frame.file))
 

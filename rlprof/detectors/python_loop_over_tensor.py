@@ -83,7 +83,7 @@ def _over_tensors(profile: Profile) -> Iterable[Finding]:
     )
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
-        savings=tuple(it for it in savings if it.nodes),
+        savings=tuple(saving for saving in savings if saving.nodes),
         locations=found.locations,
         evidence=(
             found.evidence,
@@ -157,13 +157,13 @@ def _is_one_by_one(loop: TensorLoop) -> bool:
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     loops = list(loops_over_tensors(view.outermost_ops, FEWEST_TURNS))
-    held = sum(it.span.length for it in loops)
+    held = sum(loop.span.length for loop in loops)
     if not loops or held < MIN_TRACE_SHARE * view.wall.length:
         return
-    turns = sum(it.turns for it in loops)
-    ops = sum(it.ops for it in loops)
+    turns = sum(loop.turns for loop in loops)
+    ops = sum(loop.ops for loop in loops)
     # What one turn takes is left: the same ops over all items at once.
-    idle = view.idle_in(it.span for it in loops) * (1 - len(loops) / turns)
+    idle = view.idle_in(loop.span for loop in loops) * (1 - len(loops) / turns)
     yield DeviceFinding(
         title="a Python loop takes a tensor apart, item by item",
         saved_us=Range(0.0, idle),

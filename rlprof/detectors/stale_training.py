@@ -206,16 +206,16 @@ def _held_up(profile: Profile, pace: _LearningPace, nodes: frozenset[int]) -> fl
     if not (profile.load.saturated and pace.is_beside):
         return 0.0
     loads = workloads(profile)
-    if not any(it.waiting < RESTS for it in loads if it.process in pace.learners):
+    if not any(load.waiting < RESTS for load in loads if load.process in pace.learners):
         return 0.0
-    actors = [it for it in loads if it.main.is_critical]
-    waiting = mean(it.waiting for it in actors)
+    actors = [load for load in loads if load.main.is_critical]
+    waiting = mean(actor.waiting for actor in actors)
     if waiting < MOSTLY_WAITS:
         return 0.0
     taking = mean(
-        sum(cost.busy_us for node, cost in it.main.tree.self_costs() if node in nodes)
-        / it.main.wall_us
-        for it in actors
+        sum(cost.busy_us for node, cost in actor.main.tree.self_costs() if node in nodes)
+        / actor.main.wall_us
+        for actor in actors
     )
     return min(1.0, waiting + taking)
 

@@ -126,11 +126,11 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         for it in averages_by_parameter(view.outermost_ops, FEWEST_PARAMETERS)
         if not stepping.inside(*it.span)
     ]
-    held = sum(it.span.length for it in updates)
+    held = sum(update.span.length for update in updates)
     if not updates or held < MIN_TRACE_SHARE * view.wall.length:
         return
-    parameters = sum(it.turns for it in updates)
-    idle = view.idle_in(it.span for it in updates) * (1 - len(updates) / parameters)
+    parameters = sum(update.turns for update in updates)
+    idle = view.idle_in(update.span for update in updates) * (1 - len(updates) / parameters)
     yield DeviceFinding(
         title="parameters are averaged one by one",
         saved_us=Range(0.0, idle),
@@ -256,13 +256,13 @@ def _moves(
     else:
         return False
     if isinstance(statement, ast.Assign):
-        return all(changes(it, names) for it in statement.targets)
+        return all(changes(target, names) for target in statement.targets)
     return isinstance(statement, ast.Expr) and _changes_parameter(statement.value, names)
 
 
 def _makes_a_variable(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and all(
-        isinstance(it, ast.Name) for it in statement.targets
+        isinstance(target, ast.Name) for target in statement.targets
     )
 
 
@@ -324,9 +324,9 @@ def _names_of(loop: ast.For) -> set[str]:
 
 def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
     nodes = [it for statement in moves for it in ast.walk(statement)]
-    if any(isinstance(it, ast.BinOp) and _mentions(it, names) for it in nodes):
+    if any(isinstance(node, ast.BinOp) and _mentions(node, names) for node in nodes):
         return MovedBy.SUM
-    in_place = [it for it in nodes if isinstance(it, ast.Call) and called_name(it) in _IN_PLACE]
+    in_place = [node for node in nodes if isinstance(node, ast.Call) and called_name(node) in _IN_PLACE]
     return MovedBy.ONE_CALL if len(in_place) == 1 else MovedBy.CALLS
 
 
@@ -338,7 +338,7 @@ def _mentions(operation: ast.BinOp, names: set[str]) -> bool:
 def _zips_parameters(iterated: ast.expr) -> bool:
     if not isinstance(iterated, ast.Call) or called_name(iterated) != "zip":
         return False
-    given = [it for it in iterated.args if isinstance(it, ast.Call)]
+    given = [argument for argument in iterated.args if isinstance(argument, ast.Call)]
     return len(given) == 2 and all(called_name(it) in _PARAMETERS for it in given)
 
 

@@ -105,7 +105,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     loads = workloads(profile)
     teams = tuple(_teams(loads))
     got = profile.load.got_us
-    team_us = sum(it.python_us + it.native_us for it in teams)
+    team_us = sum(team.python_us + team.native_us for team in teams)
     if not teams or not got or team_us < MIN_SHARE * got:
         return
     wanted = _wanted_cores(loads, teams, profile)
@@ -138,15 +138,15 @@ def _teams(loads: Collection[Workload]) -> Iterator[Workload]:
 
     Those of one role are judged together: on crowded cores one of them may hardly have run.
     """
-    for role in dict.fromkeys(it.role for it in loads):
-        alike = [it for it in loads if it.role == role]
+    for role in dict.fromkeys(load.role for load in loads):
+        alike = [load for load in loads if load.role == role]
         if _native_share(alike) >= MIN_NATIVE:
             yield from (it for it in alike if _native_share([it]) >= MIN_NATIVE / 4)
 
 
 def _native_share(loads: Collection[Workload]) -> float:
-    total = sum(it.python_us + it.native_us for it in loads)
-    return sum(it.native_us for it in loads) / total if total else 0.0
+    total = sum(load.python_us + load.native_us for load in loads)
+    return sum(load.native_us for load in loads) / total if total else 0.0
 
 
 def _per_python(it: Workload, profile: Profile) -> float:
@@ -166,7 +166,7 @@ def _native_threads(it: Workload, profile: Profile) -> float | None:
 
 
 def _threads_each(teams: Collection[Workload], profile: Profile) -> str:
-    sizes = (max(2, round(_per_python(it, profile)), round(_crowd(it, profile))) for it in teams)
+    sizes = (max(2, round(_per_python(team, profile)), round(_crowd(team, profile))) for team in teams)
     numbers = sorted(set(sizes))
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
@@ -177,9 +177,9 @@ def _wanted_cores(
     """Threads that run or are ready to, on average; a team's as often as its Python thread."""
     steady = max(1, profile.steady_us)
     wanted = 0.0
-    for it in loads:
-        busy = (it.main.wall_us - it.main.idle_us) / steady
-        size = max(_per_python(it, profile), _crowd(it, profile)) if it in teams else 1.0
+    for load in loads:
+        busy = (load.main.wall_us - load.main.idle_us) / steady
+        size = max(_per_python(load, profile), _crowd(load, profile)) if load in teams else 1.0
         wanted += busy * size
     return wanted
 
@@ -213,13 +213,13 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
     that sleeps at barriers takes more time than CPU.
     """
     hindered = Range(1.0, 1.0)
-    if profile.load.saturated and not any(_crowd(it, profile) for it in teams):
+    if profile.load.saturated and not any(_crowd(team, profile) for team in teams):
         part = team_us / profile.load.got_us
-        queued = sum(it.queued for it in teams) / len(teams)
+        queued = sum(team.queued for team in teams) / len(teams)
         hindered = Range(min(1.0, queued / HINDERED.high) ** 2, min(1.0, queued / HINDERED.low))
     else:
-        critical = [it for it in profile.activities if it.is_critical]
-        own = {it.process for it in teams}
+        critical = [activity for activity in profile.activities if activity.is_critical]
+        own = {team.process for team in teams}
         wall = sum(it.wall_us for it in critical)
         part = sum(it.working_us for it in critical if it.process in own) / max(1, wall)
         # Who waits for a lock waits for the work that is done under it.
@@ -230,7 +230,7 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
 
 
 def _operations_are_long(profile: Profile) -> bool:
-    critical = [it for it in profile.activities if it.is_critical]
+    critical = [activity for activity in profile.activities if activity.is_critical]
     busy = sum(it.working_us for it in critical)
     on_cpu = sum(it.on_cpu_us for it in critical)
     # The interval is of busy time, which a thread may spend in the run queue.
@@ -246,8 +246,8 @@ def _computing(teams: Collection[Workload], profile: Profile) -> frozenset[int]:
     neither, the threads without Python are no compute threads: those of Ray, say, pass messages on.
     """
     busy: dict[int, int] = defaultdict(int)
-    for it in teams:
-        for node, cost in it.main.tree.self_costs():
+    for team in teams:
+        for node, cost in team.main.tree.self_costs():
             if cost.busy_us and node not in profile.wait_kinds:
                 busy[node] += cost.busy_us
     inside = _inside_numeric(busy, profile.steady)
@@ -301,8 +301,8 @@ def _evidence(
         f"{percent(_native_share(teams))} of the CPU time of {group(teams)} is in threads that run no Python: "
         "BLAS, OpenMP or torch pools, computing or spinning at barriers"
     )
-    queued = percent(sum(it.queued for it in teams) / len(teams))
-    if any(_crowd(it, profile) for it in teams):
+    queued = percent(sum(team.queued for team in teams) / len(teams))
+    if any(_crowd(team, profile) for team in teams):
         ready = f"{wanted:.0f} threads are at work or wait for each other at any time"
     elif by_all > wanted:
         ready = (

@@ -25,12 +25,12 @@ HOST_US: Final = calibrated(
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    tiny = [it for it in view.transfers if it.crosses_bus and it.median_bytes <= TINY_BYTES]
+    tiny = [transfer for transfer in view.transfers if transfer.crosses_bus and transfer.median_bytes <= TINY_BYTES]
     number = sum(it.count for it in tiny)
     if not view.step_count or per_step(number, view) < MIN_PER_STEP:
         return
     steps = max(1, view.step_count)
-    idle = max((view.wall.length - it.busy_us for it in view.devices), default=0.0)
+    idle = max((view.wall.length - device.busy_us for device in view.devices), default=0.0)
     yield DeviceFinding(
         title=f"{count(round(per_step(number, view)))} copies of a few bytes per step",
         saved_us=Range(0.0, min((number - steps) * HOST_US, idle)),

@@ -49,8 +49,8 @@ MAX_NATIVE: Final = 0.2
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    workers = tuple(it for it in workloads(profile) if it.role in COLLECTORS | {LEARNER})
-    busy = tuple(it for it in workers if it.working >= MIN_WORKING)
+    workers = tuple(workload for workload in workloads(profile) if workload.role in COLLECTORS | {LEARNER})
+    busy = tuple(worker for worker in workers if worker.working >= MIN_WORKING)
     cores = profile.load.cores
     if len(busy) < MIN_OVER * cores or mean(it.queued for it in busy) < MIN_QUEUED:
         return

@@ -62,7 +62,7 @@ def _giver(starved: Collection[Workload], loads: Iterable[Workload]) -> Workload
         for process, part in it.awaited:
             waits[process] += part / len(starved)
     own = {it.process for it in starved}
-    givers = [it for it in loads if it.process not in own]
+    givers = [load for load in loads if load.process not in own]
     best = max(givers, key=lambda it: (waits[it.process], -it.process), default=None)
     return best if best is not None and waits[best.process] >= WORKED_MEANWHILE else None
 

@@ -41,9 +41,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if time is None or profile.load.saturated:
         return
     asked, is_beside = time.heaviest.round, time.heaviest.is_beside
-    loops = [it for it in loops if it.is_beside == is_beside]
-    workers = min((it.round.workers or 0 for it in loops), default=0) or None
-    waited_us = sum(it.waited_us for it in loops)
+    loops = [loop for loop in loops if loop.is_beside == is_beside]
+    workers = min((loop.round.workers or 0 for loop in loops), default=0) or None
+    waited_us = sum(loop.waited_us for loop in loops)
     removable = _removable(workers, waited_us, is_beside, profile)
     of_pool = asked.of_pool
     yield Finding(
@@ -51,7 +51,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         savings=tuple(_beside(time.total_us, removable, profile))
         if is_beside
         else (
-            Saving(frozenset(node for it in loops for node in it.nodes), removable),
+            Saving(frozenset(node for loop in loops for node in loop.nodes), removable),
             *_of_work(waited_us, removable, profile),
         ),
         locations=time.locations,
@@ -73,16 +73,16 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _of_work(waited_us: float, removable: Range, profile: Profile) -> Iterator[Saving]:
     """The work that fills these waits, which the workers do side by side then. They may work in other waits as well."""
-    critical = {it.thread for it in profile.activities if it.is_critical}
+    critical = {activity.thread for activity in profile.activities if activity.is_critical}
     all_waits_us = sum(
-        it.wall_us for it in profile.waits if it.thread in critical and it.kind in FOR_OTHERS
+        wait.wall_us for wait in profile.waits if wait.thread in critical and wait.kind in FOR_OTHERS
     )
     part = min(1.0, waited_us / max(waited_us, all_waits_us))
     nodes = frozenset(
         node
-        for it in profile.activities
-        if not it.is_critical and it.is_main
-        for node, _ in it.tree.self_costs()
+        for activity in profile.activities
+        if not activity.is_critical and activity.is_main
+        for node, _ in activity.tree.self_costs()
     )
     if nodes:
         yield Saving(nodes, Range(part * removable.low, part * removable.high))
@@ -92,11 +92,11 @@ def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Sav
     """Where the steps are made by those that are asked: their waits for work, while another one has it, are what goes."""
     nodes = frozenset(
         node
-        for it in profile.waits
-        if it.thread in profile.critical.threads and it.kind in FOR_OTHERS
-        for node in it.nodes
+        for wait in profile.waits
+        if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
+        for node in wait.nodes
     )
-    waited_us = sum(profile.steady.self_cost(it).wall_us for it in nodes)
+    waited_us = sum(profile.steady.self_cost(node).wall_us for node in nodes)
     if waited_us:
         part = share_us / waited_us
         yield Saving(nodes, Range(min(1.0, part * removable.low), min(1.0, part * removable.high)))
@@ -104,7 +104,7 @@ def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Sav
 
 def _removable(workers: int | None, waited_us: float, is_beside: bool, profile: Profile) -> Range:
     """What is left is the wait for the slowest; side by side the workers have no more than all cores."""
-    others_us = sum(it.on_cpu_us for it in profile.activities if it.is_critical is is_beside)
+    others_us = sum(activity.on_cpu_us for activity in profile.activities if activity.is_critical is is_beside)
     on_all_cores = others_us / max(1.0, profile.load.cores) / max(1.0, waited_us)
     least, most = (
         min(1.0, max(1 / number, on_all_cores)) for number in (workers or MOST, workers or FEWEST)

@@ -88,7 +88,7 @@ def _output(args: ShapedArgs, inputs: Sequence[int], weight: Sequence[int]) -> l
     settings = _values(args.concrete)
     if len(settings) < 7:
         raise ValueError
-    stride, padding, dilation = (msgspec.json.decode(it) for it in settings[3:6])
+    stride, padding, dilation = (msgspec.json.decode(setting) for setting in settings[3:6])
     if settings[6] != "False":
         raise ValueError  # Transposed.
     return [

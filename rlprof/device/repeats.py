@@ -55,7 +55,7 @@ def loops_over_tensors(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
             if taken < least * period:
                 at += 1
                 continue
-            turn = sum(len(it) for it in pieces[at : at + period])
+            turn = sum(len(piece) for piece in pieces[at : at + period])
             last = starts[at] + turn * (taken // period) - 1
             yield Repeat(
                 own[starts[at]],

@@ -41,12 +41,12 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
     looks alike otherwise.
     """
     back = _calls_of(trace, uploads(trace))
-    away = _calls_of(trace, [it for it in downloads(trace) if _bytes(it) <= _SMALL_BYTES])
+    away = _calls_of(trace, [download for download in downloads(trace) if _bytes(download) <= _SMALL_BYTES])
     # Without ops nobody knows what was learned in between.
     if not back or not away or not trace.ops:
         return ()
     sizes = {copy.args.correlation: _bytes(copy) for copy in (*uploads(trace), *downloads(trace))}
-    launches = [it.ts for it in trace.calls if is_launch(it)]
+    launches = [call.ts for call in trace.calls if is_launch(call)]
     learning = sorted(
         row.ts for row in (*trace.ops, *trace.annotations) if row.name.startswith(_LEARNING)
     )
@@ -80,7 +80,7 @@ def _calls_of(trace: Trace, copies: Sequence[Row]) -> list[Row]:
     numbers = {copy.args.correlation for copy in copies if copy.args.correlation}
     if not numbers:
         return []
-    return [it for it in trace.calls if it.args.correlation in numbers]
+    return [call for call in trace.calls if call.args.correlation in numbers]
 
 
 def _bytes(copy: Row) -> int:

@@ -88,8 +88,8 @@ def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts 
         return None
     spans = union((row.ts, row.end) for row, _ in steps)
     threads = {row.thread for row, _ in steps}
-    inside = _inside(spans, [it for it in launches if it.thread in threads])
-    names = [row.name for row in _inside(spans, [it for it in trace.ops if it.thread in threads])]
+    inside = _inside(spans, [launch for launch in launches if launch.thread in threads])
+    names = [row.name for row in _inside(spans, [operator for operator in trace.ops if operator.thread in threads])]
     fused = "Fused" in steps[0][1]["name"]
     # On a CPU there are no launches: an op in place is as good.
     calls = len(inside) or sum(name.startswith("aten::") and name.endswith("_") for name in names)
@@ -133,11 +133,11 @@ def describe_compiling(trace: Trace) -> CompileFacts:
     matches = [match for row in trace.ops if (match := _REGION.match(row.name))]
     pieces = {match["frame"] or "" for match in matches}
     calls = max(
-        (sum((it["frame"] or "") == piece for it in matches) for piece in pieces), default=0
+        (sum((match_["frame"] or "") == piece for match_ in matches) for piece in pieces), default=0
     )
     return CompileFacts(
         compiling_us=total(spans),
         regions=len(pieces),
         regions_per_call=len(matches) / calls if calls else 0.0,
-        recompiled=len({it[0] for it in matches if it["recompile"] not in (None, "0")}),
+        recompiled=len({match_[0] for match_ in matches if match_["recompile"] not in (None, "0")}),
     )

@@ -105,7 +105,7 @@ class TraceView:
     def idle_in(self, spans: Iterable[Span]) -> float:
         """Time of ``spans`` in which no device had anything to do."""
         merged = union(spans)
-        return min((total(without(merged, it.busy)) for it in self.devices), default=0.0)
+        return min((total(without(merged, device.busy)) for device in self.devices), default=0.0)
 
     @cached_property
     def host_waits_us(self) -> float:
@@ -156,7 +156,7 @@ def view_trace(trace: Trace) -> TraceView:
         blocking=blocking,
         idle=find_idle(trace, devices, blocking, span),
         transfers=find_transfers(trace),
-        kernels=describe_kernels(trace, {it.args.correlation: it.end for it in launches}),
+        kernels=describe_kernels(trace, {launch.args.correlation: launch.end for launch in launches}),
         optimizer=describe_optimizer(trace, launches),
         compiling=describe_compiling(trace),
         steps=profiler_steps(trace),
@@ -186,7 +186,7 @@ def _waits(view: TraceView) -> Iterator[SiteWait]:
 
 
 def _idle_within(call: Row, devices: Sequence[DeviceTimeline]) -> float:
-    return min((call.dur - it.measure.inside(call.ts, call.end) for it in devices), default=0.0)
+    return min((call.dur - device.measure.inside(call.ts, call.end) for device in devices), default=0.0)
 
 
 def _notes(view: TraceView) -> Iterator[Note]:
@@ -240,8 +240,8 @@ def _untypical(view: TraceView) -> Iterator[Note]:
                 "untypical-step",
                 f"One step took {longest / usual:.0f} times as long as the others: a warm-up, it seems.",
             )
-    span = max((it.span.length for it in view.devices), default=0.0)
-    busy = max((it.busy_us for it in view.devices), default=0.0)
+    span = max((device.span.length for device in view.devices), default=0.0)
+    busy = max((device.busy_us for device in view.devices), default=0.0)
     if span and busy < 0.02 * view.wall.length and view.wall.length > OUTLIER * 1e5:
         yield Note(
             "warning",

@@ -33,7 +33,7 @@ def _written(block: of.Block) -> Iterator[str]:
             yield " ".join(map(_line, lines))
         case of.Items(items, title) if items:
             yield from [f"{_line(title)}:"] if title else []
-            marks = ("" if it.mark == "-" else f"{it.mark} " for it in items)
+            marks = ("" if item.mark == "-" else f"{item.mark} " for item in items)
             yield "\n".join(
                 f"- {mark}{_line(it.text)}" for mark, it in zip(marks, items, strict=True)
             )

@@ -89,7 +89,7 @@ def _written(block: of.Block, width: int) -> Iterator[RenderableType]:
             yield from map(_text, lines)
         case of.Items(items, title):
             yield from [Text(title, style="bold")] if items and title else []
-            yield from (_hanging(it.mark, _text(it.text), style=it.style) for it in items)
+            yield from (_hanging(item.mark, _text(item.text), style=item.style) for item in items)
         case of.Remarks(title, notes) if notes:
             yield Text(title, style="bold")
             yield from map(_remark, notes)

@@ -111,10 +111,10 @@ def _run(sums: StackSums, path: Path, wall_us: int) -> RunInfo:
 def _check_numbers(sums: StackSums, path: Path) -> None:
     """Each may be read well, and all of them come to more than a recording keeps."""
     if sums.total_us > MOST_US or any(
-        min(it.busy_us, it.idle_us) < 0 for it in sums.times.values()
+        min(time.busy_us, time.idle_us) < 0 for time in sums.times.values()
     ):
         raise damaged(path, "its times are negative, or add up to thousands of years")
-    ids = chain((it.pid for it in sums.processes), (it.tid for it in sums.threads))
+    ids = chain((process.pid for process in sums.processes), (thread.tid for thread in sums.threads))
     if any(abs(it) > _HIGHEST_ID for it in ids):
         raise damaged(path, "the id of a process or thread has more than 64 bits")
 

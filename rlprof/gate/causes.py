@@ -53,7 +53,7 @@ def worse_findings(outcome: Outcome) -> list[FindingChange]:
     """Findings that appeared in head, or grew."""
     if outcome.comparison is None:
         return []
-    return [it for it in outcome.comparison.findings if it.fate in WORSE]
+    return [finding for finding in outcome.comparison.findings if finding.fate in WORSE]
 
 
 def in_head_only(outcome: Outcome) -> list[FindingChange]:
@@ -61,7 +61,7 @@ def in_head_only(outcome: Outcome) -> list[FindingChange]:
     found = outcome.comparison
     if found is None or found.rate is not None:
         return []
-    alone = [it for it in found.findings if it.fate is Fate.UNCLEAR and it.base is None]
+    alone = [finding for finding in found.findings if finding.fate is Fate.UNCLEAR and finding.base is None]
     return alone[:MOST_ALONE]
 
 
@@ -79,8 +79,8 @@ def slower_functions(outcome: Outcome) -> tuple[GrownFunction, ...]:
 def _explained_us(outcome: Outcome) -> float:
     """By findings that got worse: per step, or per second of steady time as in the tree."""
     return sum(
-        (_middle_us(it, is_new=True) - _middle_us(it, is_new=False))
-        for it in worse_findings(outcome)
+        (_middle_us(finding, is_new=True) - _middle_us(finding, is_new=False))
+        for finding in worse_findings(outcome)
     )
 
 
@@ -97,7 +97,7 @@ def reads_of(outcome: Outcome) -> list[MoreReads]:
     if found is None:
         return []
     return [
-        row for it in outcome.failing_counters for row in more_reads(it.name, found.base, found.new)
+        row for counter in outcome.failing_counters for row in more_reads(counter.name, found.base, found.new)
     ]
 
 

@@ -113,7 +113,7 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
             "the next run down.",
         )
     yield from _on_imports(
-        [it.imported for it in runs if it.imported is not None and it.side is Side.BASE]
+        [run.imported for run in runs if run.imported is not None and run.side is Side.BASE]
     )
     waiting = max((run.waiting for run in runs), default=0.0)
     if waiting > MUCH_WAITING:
@@ -154,7 +154,7 @@ def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
 
 def on_passed_rates(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
     """Return what a pass leaves unsaid: a rate is that of the steady phase."""
-    base, head = (_usual([it.wall_s for it in runs if it.side is side]) for side in Side)
+    base, head = (_usual([run.wall_s for run in runs if run.side is side]) for side in Side)
     if base and head > MUCH_LONGER * base:
         yield Note(
             "warning",
@@ -168,7 +168,7 @@ def on_counters(
     verdict: Verdict, runs: Sequence[MeasuredRun], counters: Sequence[CounterDifference]
 ) -> Iterator[Note]:
     """Return what to know of a check that counters decided."""
-    base, head = (_usual([it.steps for it in runs if it.side is side]) for side in Side)
+    base, head = (_usual([run.steps for run in runs if run.side is side]) for side in Side)
     if base and head and abs(log(head / base)) > TOLERANCE:
         yield Note(
             "warning",
@@ -179,7 +179,7 @@ def on_counters(
     if (
         verdict is Verdict.PASS
         and runs
-        and all(it.name == PROCESSES or not (it.base or it.head) for it in counters)
+        and all(counter.name == PROCESSES or not (counter.base or counter.head) for counter in counters)
     ):
         yield Note(
             "warning",

@@ -135,7 +135,7 @@ def compare_counters(
     """
     if not all(run.steps for run in (*base, *head)):
         return ()
-    asked = {it.name: it.relative for it in tolerances}
+    asked = {tolerance.name: tolerance.relative for tolerance in tolerances}
     names = {name for run in (*base, *head) for name in run.per_step} | asked.keys()
     rows = []
     for name in names:

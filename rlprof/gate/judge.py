@@ -44,7 +44,7 @@ class CheckSettings:
     @property
     def asked(self) -> tuple[str, ...]:
         """Names of the counters that must be judged, and so must be told."""
-        return tuple(it.name for it in self.tolerances if it.relative is not None)
+        return tuple(tolerance.name for tolerance in self.tolerances if tolerance.relative is not None)
 
     @property
     def first_pairs(self) -> int:
@@ -186,11 +186,11 @@ def _verdict_of_counters(
     counters: Sequence[CounterDifference], rounds: int, settings: CheckSettings
 ) -> Verdict | None:
     """None while they leave it to more runs or the rates."""
-    if any(it.fails for it in counters):
+    if any(counter.fails for counter in counters):
         return Verdict.REGRESSION
-    named = {it.name for it in settings.tolerances}
+    named = {tolerance.name for tolerance in settings.tolerances}
     is_known = rounds >= settings.first_pairs or all(
-        it.name in named or it.allowed is None for it in counters
+        counter.name in named or counter.allowed is None for counter in counters
     )
     return Verdict.PASS if settings.counters_only and is_known else None
 

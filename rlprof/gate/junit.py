@@ -22,7 +22,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 def outcome_as_junit(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> str:
     cases = [
         _case_of_rate(outcome, inconclusive),
-        *(_case_of_counter(outcome, it) for it in words.counter_rows(outcome)),
+        *(_case_of_counter(outcome, row) for row in words.counter_rows(outcome)),
     ]
     suite = ElementTree.Element("testsuite", name=_SUITE)
     for kind, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):

@@ -123,9 +123,9 @@ def _of_all_steps(throughput: Throughput, steady: Sequence[SteadyWindow]) -> Int
 
 def _steady_windows(begun: float, pace: Pace) -> Iterator[SteadyWindow]:
     """``begun``: the start of the run, in Unix time."""
-    phases = [it for it in pace.phases if it.kind is PhaseKind.STEADY]
+    phases = [phase for phase in pace.phases if phase.kind is PhaseKind.STEADY]
     for start_us, end_us, rate in pace.throughput.series:
-        if any(it.start_us <= start_us and end_us <= it.end_us for it in phases):
+        if any(phase.start_us <= start_us and end_us <= phase.end_us for phase in phases):
             yield SteadyWindow(
                 begun + start_us / 1e6, begun + end_us / 1e6, rate * (end_us - start_us) / 1e6
             )
@@ -139,7 +139,7 @@ def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> 
     for counter in recording.counters:
         if is_of_steps(counter.name):
             totals[counter.name] = totals.get(counter.name, 0.0) + counter.value
-    totals[PROCESSES] = sum(1 for it in recording.processes if it.python)
+    totals[PROCESSES] = sum(1 for process in recording.processes if process.python)
     # Not rounded: of large totals an event more or less is all that may differ.
     return RunCounters({name: value / steps for name, value in totals.items()}, steps)
 
@@ -183,7 +183,7 @@ def _check_counted(
 
 
 def _check_agent(recording: Recording, program: Program, pair: int) -> None:
-    if not any(it.python for it in recording.processes):
+    if not any(process.python for process in recording.processes):
         raise MeasureError(
             f"nothing was counted in {program.run_name(pair)} since none of its processes carried rlprof's agent",
             slug="counters-unseen",
@@ -219,11 +219,11 @@ def launches_of(recording: Recording, run: str) -> float:
     if not made:
         raise _unseen(run, "it made no optimizer steps that torch tells of")
     first = [
-        it
-        for it in recording.torch_windows
-        if it.number == FIRST and it.kind in UPDATE_KINDS and it.process in updates
+        window
+        for window in recording.torch_windows
+        if window.number == FIRST and window.kind in UPDATE_KINDS and window.process in updates
     ]
-    told = {it.window.process: _per_update(it) for it in view_windows(first)}
+    told = {window.window.process: _per_update(window) for window in view_windows(first)}
     seen = {process: rate for process, rate in told.items() if rate is not None}
     if sum(updates[it] for it in updates.keys() - seen.keys()) > _UNSEEN * made:
         fates = {it.fate for it in first if it.process not in seen}

@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def failing_counters(self) -> tuple[CounterDifference, ...]:
-        return tuple(it for it in self.counters if it.fails)
+        return tuple(counter for counter in self.counters if counter.fails)
 
     def runs_of(self, side: Side) -> tuple[MeasuredRun, ...]:
         return tuple(run for run in self.runs if run.side is side)

@@ -164,7 +164,7 @@ def _named_files(program: Program) -> list[Path]:
     words = [word.rpartition("=")[2] for word in program.command]
     files = [program.folder / word for word in (*program.command, *words)]
     # A word may be longer than a path can be.
-    return [Path(os.path.realpath(it)) for it in files if os.path.isfile(it)]  # noqa: PTH113 - raises nothing
+    return [Path(os.path.realpath(file)) for file in files if os.path.isfile(file)]  # noqa: PTH113 - raises nothing
 
 
 # --- what goes wrong ------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def in_own_turns(first: Run, second: Run) -> tuple[MeasuredRun, MeasuredRun]:
     windows = [run.steady for run, _ in (first, second)]
     if not all(windows):
         raise _never_together()
-    start, end = max(it[0].start for it in windows), min(it[-1].end for it in windows)
+    start, end = max(window[0].start for window in windows), min(window[-1].end for window in windows)
     return _alone(first, start, end), _alone(second, start, end)
 
 

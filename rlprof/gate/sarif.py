@@ -52,13 +52,13 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
 
 
 def _driver(outcome: Outcome) -> Json:
-    detectors = dict.fromkeys(it.shown.finding.detector for it in causes.worse_findings(outcome))
+    detectors = dict.fromkeys(finding.shown.finding.detector for finding in causes.worse_findings(outcome))
     rules: list[Json] = [
         {"id": rule, "shortDescription": {"text": text}, "helpUri": f"{PAGES}/check.md"}
         for rule, text in _RULES.items()
     ]
     rules += [
-        {"id": printable(it), "helpUri": f"{PAGES}/detectors/{as_uri(it)}.md"} for it in detectors
+        {"id": printable(detector), "helpUri": f"{PAGES}/detectors/{as_uri(detector)}.md"} for detector in detectors
     ]
     return {
         "name": "rlprof check",
@@ -88,13 +88,13 @@ def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
     script = None if path is None else _SarifPlace(path, line=1)
     if outcome.decision is not None:
         yield _Worse(RATE_RULE, words.verdict(outcome), RATE_RULE, script)
-    for it in outcome.failing_counters:
-        told = words.counter_cells(it, outcome)
+    for counter in outcome.failing_counters:
+        told = words.counter_cells(counter, outcome)
         text = (
             f"{told.name} {told.unit}: {told.base} in base, {told.head} in head. "
-            f"{printable(it.reason, _LIMIT)}"
+            f"{printable(counter.reason, _LIMIT)}"
         )
-        yield _Worse(COUNTER_RULE, text, f"{COUNTER_RULE} {it.name}", script)
+        yield _Worse(COUNTER_RULE, text, f"{COUNTER_RULE} {counter.name}", script)
     if outcome.comparison is not None:
         yield from _causes(outcome, outcome.comparison, root, script)
 

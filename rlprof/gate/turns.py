@@ -88,22 +88,22 @@ class TurnsTaken:
 
     def active_in(self, start: float, end: float) -> float:
         """Seconds of its turns between two times (Unix, s)."""
-        return sum(max(0.0, min(end, it.end) - max(start, it.start)) for it in self.turns)
+        return sum(max(0.0, min(end, turn.end) - max(start, turn.start)) for turn in self.turns)
 
     def waiting_in(self, start: float, end: float) -> float:
         """The part of its turns between two times in which all of it waited, for a GPU, a server or the clock."""
         turns = self._within(start, end)
-        length_s = sum(it.end - it.start for it in turns)
-        ready_s = sum(min(it.ready_s, it.end - it.start) for it in turns)
+        length_s = sum(turn.end - turn.start for turn in turns)
+        ready_s = sum(min(turn.ready_s, turn.end - turn.start) for turn in turns)
         return 1.0 - ready_s / length_s if length_s else 0.0
 
     def idle_in(self, start: float, end: float) -> float:
         """The part of those turns in which it did nothing but wait: some waits are longer than a turn."""
         turns = self._within(start, end)
-        return sum(it.is_idle for it in turns) / len(turns) if turns else 0.0
+        return sum(turn.is_idle for turn in turns) / len(turns) if turns else 0.0
 
     def _within(self, start: float, end: float) -> list[Turn]:
-        return [it for it in self.turns if start <= it.start and it.end <= end]
+        return [turn for turn in self.turns if start <= turn.start and turn.end <= end]
 
 
 def turns_of(

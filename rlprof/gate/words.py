@@ -37,8 +37,8 @@ def _because(outcome: Outcome) -> str:
     if outcome.failure is not None:
         return f"{printable(first_line(outcome.failure.message), _TEXT_LIMIT)}."
     if outcome.failing_counters:
-        names = ", ".join(printable(it.name, _NAME_LIMIT) for it in outcome.failing_counters)
-        of_runs = any(it.name in NEVER_BY_CLOCK for it in outcome.failing_counters)
+        names = ", ".join(printable(counter.name, _NAME_LIMIT) for counter in outcome.failing_counters)
+        of_runs = any(counter.name in NEVER_BY_CLOCK for counter in outcome.failing_counters)
         return f"head counts more {'' if of_runs else 'per step '}than base: {names}."
     if outcome.decision is None:
         return "no counter of head is above what is allowed." if outcome.runs else "nothing ran."
@@ -157,7 +157,7 @@ def counter_value(value: float | None) -> str:
 
 def counter_rows(outcome: Outcome) -> list[CounterDifference]:
     """Those that fail first; what neither side counted is left out."""
-    return [it for it in outcome.counters if it.base or it.head or it.fails]
+    return [counter for counter in outcome.counters if counter.base or counter.head or counter.fails]
 
 
 def command(outcome: Outcome) -> str:
@@ -232,7 +232,7 @@ def _nothing(found: Comparison) -> str:
 
 def _of_the_pair(outcome: Outcome, found: Comparison) -> tuple[str, ...]:
     """The gravest that it warns of; where it names no cause, what may be the reason."""
-    is_named = any(it.lines for it in found_regressions(outcome))
+    is_named = any(regression.lines for regression in found_regressions(outcome))
     remarks = [
         note.text
         for note in found.notes
@@ -252,7 +252,7 @@ def _why_no_rate(found: Comparison) -> str:
         if lack
     ]
     why = wording.unglued(f" ({'; '.join(lacks)})") if lacks else ""
-    if any(it.steady_sps is None and it.unit != "none" for it in throughputs):
+    if any(throughput.steady_sps is None and throughput.unit != "none" for throughput in throughputs):
         return f"The pair that was recorded in full was too short to compare{why}"
     return f"The rates of the pair that was recorded in full cannot be compared{why}"
 

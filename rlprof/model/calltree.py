@@ -93,7 +93,7 @@ class CallTree:
         while stack:
             current = stack.pop()
             yield current
-            stack.extend(it for it in self.children(current) if not leaves_out(it))
+            stack.extend(child for child in self.children(current) if not leaves_out(child))
 
     def topmost(self, matches: Callable[[Frame], bool]) -> Iterator[int]:
         """Yield the nodes that have time and match, without those below another such node."""

@@ -61,23 +61,23 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
             for process in recording.processes
         ),
         windows=tuple(
-            Window(new_id[it.id], moved(it.start_us), moved(it.start_us) + it.length_us)
-            for it in windows
-            if kept[it.id]
+            Window(new_id[window.id], moved(window.start_us), moved(window.start_us) + window.length_us)
+            for window in windows
+            if kept[window.id]
         ),
         samples=_samples(recording.samples, kept, new_id),
         clocks=tuple(
-            it._replace(window=new_id[it.window]) for it in recording.clocks if kept[it.window]
+            clock._replace(window=new_id[clock.window]) for clock in recording.clocks if kept[clock.window]
         ),
         counters=tuple(
-            it._replace(window=new_id[it.window]) for it in recording.counters if kept[it.window]
+            counter._replace(window=new_id[counter.window]) for counter in recording.counters if kept[counter.window]
         ),
         gauges=tuple(
-            it._replace(window=new_id[it.window]) for it in recording.gauges if kept[it.window]
+            gauge._replace(window=new_id[gauge.window]) for gauge in recording.gauges if kept[gauge.window]
         ),
         torch_windows=tuple(
-            replace(it, begun_us=moved(it.begun_us), ended_us=moved(it.begun_us))
-            for it in recording.torch_windows
+            replace(window, begun_us=moved(window.begun_us), ended_us=moved(window.begun_us))
+            for window in recording.torch_windows
         ),
     )
 

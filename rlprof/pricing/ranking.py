@@ -84,7 +84,7 @@ def saved_together(findings: Sequence[PricedFinding]) -> Range:
     No time is sold twice, so shares add up. Their upper ends do not: where one is true, less is left
     for the others than they were priced at.
     """
-    low = sum(it.saved_share.low for it in findings)
-    middle = sum((it.saved_share.low + it.saved_share.high) / 2 for it in findings)
-    left = prod(1 - clip(it.saved_share.high) for it in findings)
+    low = sum(finding.saved_share.low for finding in findings)
+    middle = sum((finding.saved_share.low + finding.saved_share.high) / 2 for finding in findings)
+    left = prod(1 - clip(finding.saved_share.high) for finding in findings)
     return Range(clip(low), clip(max(low, middle, 1 - left)))

@@ -155,11 +155,11 @@ def _measure_critical(profile: Profile) -> PriceBasis | None:
 
     None where there are free cores, and where these threads wait for others, or are not there all the time.
     """
-    critical = [it for it in profile.activities if it.is_critical]
+    critical = [activity for activity in profile.activities if activity.is_critical]
     wall = sum(it.wall_us for it in critical)
     threads = {it.thread for it in critical}
     waited = sum(
-        it.wall_us for it in profile.waits if it.thread in threads and it.kind in FOR_OTHERS
+        wait.wall_us for wait in profile.waits if wait.thread in threads and wait.kind in FOR_OTHERS
     )
     there = profile.steady_us * len(critical)
     if not profile.load.saturated or not wall or wall - waited < (1 - NEVER_WAITS) * there:
@@ -198,11 +198,11 @@ def _claim_by(finding: Finding, measure: PriceBasis, sold: frozenset[int]) -> Cl
         nodes = saving.nodes - claimed
         claimed |= nodes
         costs = [measure.tree.self_cost(node) for node in nodes]
-        wall = sum(it.wall_us for it in costs)
+        wall = sum(cost.wall_us for cost in costs)
         claimed_us += wall
         low_us += wall * saving.removable.low
         high_us += wall * saving.removable.high
-        work_us += sum(it.busy_us for it in costs) * saving.removable.high
+        work_us += sum(cost.busy_us for cost in costs) * saving.removable.high
     own = frozenset(claimed - sold)
     if not claimed_us or not measure.whole_us:
         return Claim(Range(0.0, 0.0), own)

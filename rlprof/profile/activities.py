@@ -194,7 +194,7 @@ class _Working:
         total = sum(windows.values())
         parts = []
         for process in others:
-            mates = [it for it in self.threads(process) if it.id != waiting.id]
+            mates = [thread for thread in self.threads(process) if thread.id != waiting.id]
             worked = sum(
                 us * max((self.share(mate.id, window) for mate in mates), default=0.0)
                 for window, us in windows.items()
@@ -216,7 +216,7 @@ def _candidates(
         return []
     own = thread.process
     # An executor's result is awaited by a condition of threads, whoever works it out.
-    if kind is not WaitKind.FUTURE and all(_is_within_process(recording, it) for it in nodes):
+    if kind is not WaitKind.FUTURE and all(_is_within_process(recording, node) for node in nodes):
         return [own]
     parents = logical_parents(recording.processes, roles)
     children = [it for it, parent in parents.items() if parent == own]
@@ -231,7 +231,7 @@ def _candidates(
         # Pipes join parents and children; queues, events and locks are shared by all.
         if kind is not WaitKind.PIPE or not related:
             related += siblings
-    others = [it for it in dict.fromkeys(related) if it != own and roles.get(it) not in SERVICES]
+    others = [fromkey for fromkey in dict.fromkeys(related) if fromkey != own and roles.get(fromkey) not in SERVICES]
     # A loop that asks may ask for what another thread of its process has done, too.
     return [*others, own] if kind is WaitKind.POLL else others
 

@@ -84,13 +84,13 @@ def _count(draft: Draft) -> None:
 
 def _name_processes(draft: Draft) -> None:
     recording, counts = draft.recording, draft.counts
-    process_of = [it.process for it in recording.threads]
+    process_of = [thread.process for thread in recording.threads]
     draft.roles = roles_by_work(
         process_roles(recording.processes, draft.working or draft.pace.counts.spans.keys()),
         process_components(draft.threads.costs, process_of, draft.wait_kinds, draft.parts),
         updates={process for process, named in counts.items() if named.get("updates")},
         # At any time: workers of a vector environment are counted for their first step alone.
-        steps={it.process for it in recording.counters if it.name in OWN_ENVS},
+        steps={counter.process for counter in recording.counters if counter.name in OWN_ENVS},
     )
 
 
@@ -141,9 +141,9 @@ def _describe_waits(draft: Draft) -> None:
 def _part_steady_time(draft: Draft) -> None:
     """The parts of training: those that the program marked, then those that its functions tell."""
     steps, load = draft.pace.steady_steps, draft.load
-    own_us = sum(it.wall_us for it in draft.activities if it.is_critical)
+    own_us = sum(activity.wall_us for activity in draft.activities if activity.is_critical)
     has_ceilings = not draft.pace.throughput.drifts_by_factors
-    for_the_gil = {node for it in draft.waits if it.kind is WaitKind.GIL for node in it.nodes}
+    for_the_gil = {node for wait in draft.waits if wait.kind is WaitKind.GIL for node in wait.nodes}
     draft.components = (
         *marked_phases(
             draft.counts, draft.working, own_us, steps, load.cores, has_ceilings=has_ceilings

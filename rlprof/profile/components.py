@@ -81,12 +81,12 @@ def classify_components(
     updates = find_updates(
         nodes,
         sources,
-        gradients=[it.id for it in nodes if _makes_gradients(it.frame.file)],
+        gradients=[node.id for node in nodes if _makes_gradients(node.frame.file)],
         networks=[
-            it.id for it in nodes if own[it.id] == INFERENCE or is_policy_file(it.frame.file)
+            node.id for node in nodes if own[node.id] == INFERENCE or is_policy_file(node.frame.file)
         ],
-        environment=[it.id for it in nodes if own[it.id] == ENVIRONMENT],
-        messages=[it.id for it in nodes if transport_of(it.frame)],
+        environment=[node.id for node in nodes if own[node.id] == ENVIRONMENT],
+        messages=[node.id for node in nodes if transport_of(node.frame)],
         time_us=time_us,
     )
     found: list[str] = []
@@ -165,7 +165,7 @@ def _stepped(nodes: Sequence[Node], sources: Mapping[str, str]) -> frozenset[int
         if line not in methods:
             module = parse(sources[caller.file])
             calls = step_calls(module, caller.line) if module else ()
-            methods[line] = frozenset(it.method for it in calls if caller.line in it.lines)
+            methods[line] = frozenset(call.method for call in calls if caller.line in call.lines)
         if _name(frame) in methods[line]:
             found.add(number)
     return frozenset(found)

@@ -26,9 +26,9 @@ def describe_hang(recording: Recording, pace: Pace, roles: Mapping[int, str]) ->
     start_us = recording.windows[stretch.first].start_us
     waited = waited_by_thread(recording, stretch, pace.wait_kinds)
     mains = [thread for thread in recording.threads if thread.is_main and waited.get(thread.id)]
-    most_us = max(sum(waited[it.id].values()) for it in mains)
+    most_us = max(sum(waited[main.id].values()) for main in mains)
     thread = min(
-        (it for it in mains if 2 * sum(waited[it.id].values()) >= most_us),
+        (main for main in mains if 2 * sum(waited[main.id].values()) >= most_us),
         key=lambda it: (recording.processes[it.process].started_us, it.process),
     )
     kinds = {kind: us for kind, us in waited[thread.id].items() if kind in ENDLESS}

@@ -66,7 +66,7 @@ def _by_process(recording: Recording, name: str) -> dict[int, dict[int, float]]:
 
 
 def _steady_windows(profile: Profile) -> list[Window]:
-    spans = [(it.start_us, it.end_us) for it in profile.phases if it.kind is PhaseKind.STEADY]
+    spans = [(phase.start_us, phase.end_us) for phase in profile.phases if phase.kind is PhaseKind.STEADY]
     return [
         window
         for window in profile.windows
@@ -135,8 +135,8 @@ def _processes(
 
 def _growing(processes: Sequence[ProcessMemory]) -> frozenset[int]:
     """Processes that grow steadily, or all where none does."""
-    growing = [it.process for it in processes if it.trend is not None and it.trend.is_steady]
-    return frozenset(growing or [it.process for it in processes])
+    growing = [process.process for process in processes if process.trend is not None and process.trend.is_steady]
+    return frozenset(growing or [process.process for process in processes])
 
 
 def _per_step(trend: MemoryTrend | None, profile: Profile) -> float | None:
@@ -249,12 +249,12 @@ def _taken(recording: Recording, rss: Mapping[int, Series]) -> dict[int, list[tu
 
 
 def _last_before(windows: Sequence[Window], series: Series, at_us: int) -> int | None:
-    ids = (it.id for it in reversed(windows) if it.end_us <= at_us and it.id in series)
+    ids = (window.id for window in reversed(windows) if window.end_us <= at_us and window.id in series)
     return next(ids, None)
 
 
 def _first_after(windows: Sequence[Window], series: Series, at_us: int) -> int | None:
-    return next((it.id for it in windows if it.start_us >= at_us and it.id in series), None)
+    return next((window.id for window in windows if window.start_us >= at_us and window.id in series), None)
 
 
 def _nodes_in_torch(nodes: Sequence[Node]) -> frozenset[int]:

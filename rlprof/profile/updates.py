@@ -82,7 +82,7 @@ def find_updates(
                 if (file, name) not in exchanging:
                     whole.add((file, name))
                     if (file, name) not in asking_functions:
-                        callers += ((_caller(nodes, it), us) for it, us in calls.items())
+                        callers += ((_caller(nodes, call), us) for call, us in calls.items())
                 continue
             found = update_lines(
                 module,
@@ -94,7 +94,7 @@ def find_updates(
             ready |= {(file, line) for line in found.makes_ready}
             functions.add((file, name))
             if not (found.learns & asking.get(file, frozenset())) and (file, name) not in around:
-                callers += ((_caller(nodes, it), us) for it, us in calls.items())
+                callers += ((_caller(nodes, call), us) for call, us in calls.items())
         level = _by_function(nodes, callers)
         level = {key: calls for key, calls in level.items() if key not in functions | whole}
     return Updates(

@@ -112,18 +112,18 @@ def _workload(main: Activity, profile: Profile, python_us: int, all_us: int) -> 
 
 
 def collectors(loads: Collection[Workload]) -> tuple[Workload, ...]:
-    return tuple(it for it in loads if it.role in COLLECTORS)
+    return tuple(load for load in loads if load.role in COLLECTORS)
 
 
 def learners(loads: Collection[Workload], profile: Profile) -> tuple[Workload, ...]:
     """Processes that learn: by the optimizer steps counted in them, their role, or, for the main
     process, because the program learns and no other process does.
     """
-    counted = tuple(it for it in loads if profile.process_counts.get(it.process, {}).get("updates"))
-    named = counted or tuple(it for it in loads if it.role == LEARNER)
+    counted = tuple(load for load in loads if profile.process_counts.get(load.process, {}).get("updates"))
+    named = counted or tuple(load for load in loads if load.role == LEARNER)
     if named or not any(part.name == LEARNING for part in profile.components):
         return named
-    return tuple(it for it in loads if it.role == MAIN)
+    return tuple(load for load in loads if load.role == MAIN)
 
 
 def mean(values: Iterable[float]) -> float:
@@ -133,7 +133,7 @@ def mean(values: Iterable[float]) -> float:
 
 def enough_of(loads: Collection[Workload]) -> int:
     """How many of ``loads`` would do if each worked all the time, at least one."""
-    return max(1, ceil(sum(it.working for it in loads) - 0.05))
+    return max(1, ceil(sum(load.working for load in loads) - 0.05))
 
 
 def group(loads: Collection[Workload]) -> str:
@@ -141,7 +141,7 @@ def group(loads: Collection[Workload]) -> str:
     first, *others = loads
     if not others:
         return f"the {first.role} process (pid {first.pid})"
-    roles = {it.role for it in loads}
+    roles = {load.role for load in loads}
     return f"{len(loads)} {first.role}s" if len(roles) == 1 else f"{len(loads)} processes"
 
 
@@ -149,9 +149,9 @@ def busiest_lines(loads: Collection[Workload], profile: Profile) -> tuple[Locati
     """The user's lines in which the main threads of ``loads`` work most."""
     weights: dict[Line, float] = defaultdict(float)
     wall_us = sum(it.main.wall_us for it in loads)
-    for it in loads:
-        lines = UserLines(it.main.tree, profile.sources, profile.started_package)
-        for node, cost in it.main.tree.self_costs():
+    for load in loads:
+        lines = UserLines(load.main.tree, profile.sources, profile.started_package)
+        for node, cost in load.main.tree.self_costs():
             polls = profile.wait_kinds.get(node) is WaitKind.POLL
             owner = lines.owner(node) if cost.busy_us and not polls else NO_PARENT
             if owner != NO_PARENT:

@@ -34,12 +34,12 @@ class ControlGroups:
     def ours(cls, root: Path = ROOT, membership: Path = MEMBERSHIP) -> ControlGroups:
         """The groups of this process, which the target inherits, and those above them."""
         return cls(
-            cpu=tuple(it for it in _folders("cpu", root, membership) if _quota(it) is not None),
+            cpu=tuple(folder for folder in _folders("cpu", root, membership) if _quota(folder) is not None),
             memory=tuple(
-                it for it in _folders("memory", root, membership) if _headroom(it) is not None
+                folder for folder in _folders("memory", root, membership) if _headroom(folder) is not None
             ),
             pids=tuple(
-                it for it in _folders("pids", root, membership) if _further_tasks(it) is not None
+                folder for folder in _folders("pids", root, membership) if _further_tasks(folder) is not None
             ),
         )
 

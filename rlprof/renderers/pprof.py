@@ -104,7 +104,7 @@ def _about_the_run(report: Report, strings: StringTable) -> bytes:
             int_field(10, length_us * _NS),
             bytes_field(11, _kind(strings, "wall")),
             int_field(12, round(1e9 / hz) if hz else 0),
-            packed_field(13, [strings.number(it) for it in remarks]),
+            packed_field(13, [strings.number(remark) for remark in remarks]),
             int_field(14, strings.number("wall")),
         )
     )
@@ -148,8 +148,8 @@ class Locations:
         return known
 
     def encoded(self) -> bytes:
-        parts = [bytes_field(4, self._location(it, n)) for it, n in self._locations.items()]
-        parts += [bytes_field(5, self._function(*it, n)) for it, n in self._functions.items()]
+        parts = [bytes_field(4, self._location(location, n)) for location, n in self._locations.items()]
+        parts += [bytes_field(5, self._function(*function, n)) for function, n in self._functions.items()]
         return b"".join(parts)
 
     def _location(self, frame: Frame, number: int) -> bytes:

@@ -79,7 +79,7 @@ def _profile(
     numbers = _NodeNumbers(detail, frames)
     # Within a slice in the order of the tree: what is below one caller is one box then.
     samples = sorted(
-        (it.slice, paths.to(it.node), it.of(metric)) for it in thread.times if it.of(metric) > 0
+        (time.slice, paths.to(time.node), time.of(metric)) for time in thread.times if time.of(metric) > 0
     )
     weights = [weight for _, _, weight in samples]
     start = detail.slices[samples[0][0]].start_us if samples else 0
@@ -120,7 +120,7 @@ def _nothing(report: Report) -> dict[str, Any]:
 
 def _bound_by(report: Report, profiles: list[dict[str, Any]]) -> int:
     """The first thread of the process that bounds the run: what speedscope shows at first."""
-    pids = [report.processes[it].pid for it in report.bound.processes]
+    pids = [report.processes[process].pid for process in report.bound.processes]
     for number, profile in enumerate(profiles):
         if any(f", pid {pid}, " in profile["name"] for pid in pids):
             return number

@@ -29,14 +29,14 @@ def build_detail(recording: Recording, found: Found) -> Detail:
         nodes=at_pace.nodes,
         samples=by_slice(at_pace, slice_of),
         finding_nodes=tuple(_finding_nodes(findings, at_pace.nodes)),
-        points_us=tuple((it.start_us, it.end_us) for it in at_pace.windows),
+        points_us=tuple((window.start_us, window.end_us) for window in at_pace.windows),
         series=time_series(at_pace, profile.throughput, profile.process_roles),
         excerpts=_excerpts(findings, recording.sources),
         steady_steps=profile.steady_steps,
         torch_traces=tuple(
-            TorchTrace(recording.processes[it.process].pid, it.number, it.begun_us, it.trace)
-            for it in at_pace.torch_windows
-            if it.trace
+            TorchTrace(recording.processes[window.process].pid, window.number, window.begun_us, window.trace)
+            for window in at_pace.torch_windows
+            if window.trace
         ),
     )
 
@@ -124,7 +124,7 @@ def by_slice(recording: Recording, slice_of: Sequence[int]) -> Samples:
 
 def _phase_at(window: Window, phases: Sequence[Phase]) -> Phase | None:
     middle = (window.start_us + window.end_us) / 2
-    return next((it for it in phases if it.start_us <= middle < it.end_us), None)
+    return next((phase for phase in phases if phase.start_us <= middle < phase.end_us), None)
 
 
 # --- how a run went over time: its rate, CPUs and memory by role, and GPUs ------------------
@@ -160,7 +160,7 @@ def _by_role(
             sums[roles[gauge.process]][gauge.window] += gauge.value
     unit = "cores" if group == "cores" else "bytes"
     for role, of_role in sorted(sums.items(), key=lambda it: (-sum(it[1].values()), it[0])):
-        per = [it.length_us if group == "cores" else 1 for it in recording.windows]
+        per = [window.length_us if group == "cores" else 1 for window in recording.windows]
         values = (of_role[i] / per[i] if i in of_role and per[i] else None for i in range(len(per)))
         yield TimeSeries(group, role, unit, tuple(values))
 

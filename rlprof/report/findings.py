@@ -59,7 +59,7 @@ def look_into(recording: Recording) -> Found:
 
 def _slowed(windows: Iterable[WindowView]) -> Iterator[Note]:
     """Yield a note where windows have left CUDA's tracing library in the program."""
-    views = [it.view for it in windows if it.view is not None]
+    views = [window.view for window in windows if window.view is not None]
     if any(view.has_device and not view.trace.header.is_rocm for view in views):
         yield Note(
             "warning",
@@ -74,9 +74,9 @@ def sell_samples(profile: Profile, detectors: Iterable[Detector]) -> tuple[Sale,
     """Run ``detectors``; those that name only what nothing explains see what the others left."""
     profile = replace(profile, sources=_sources_to_read(profile))
     ordered = [
-        (it.id, it.in_samples)
-        for it in sorted(detectors, key=lambda it: it.id)
-        if it.in_samples is not None
+        (detector.id, detector.in_samples)
+        for detector in sorted(detectors, key=lambda it: it.id)
+        if detector.in_samples is not None
     ]
     able = [(id_, evidence) for id_, evidence in ordered if not _unmet(evidence, profile)]
     known, failures = detect_all(

@@ -28,7 +28,7 @@ def window_rows(
     windows: Sequence[WindowView], profile: Profile, *, left_out: bool
 ) -> tuple[TorchWindowRow, ...]:
     """``left_out``: whether the figures of the report are without the windows."""
-    return tuple(_window_row(it, profile, is_left_out=left_out) for it in windows)
+    return tuple(_window_row(window, profile, is_left_out=left_out) for window in windows)
 
 
 def site_rows(
@@ -62,14 +62,14 @@ def launches_per_step(windows: Sequence[WindowView], profile: Profile) -> Mappin
     if not profile.steady_steps:
         return {}
     total = 0.0
-    for process in {it.window.process for it in windows}:
+    for process in {window.window.process for window in windows}:
         own = [
-            it.view.kernels.launches / it.window.updates
-            for it in windows
-            if it.window.process == process
-            and it.window.kind in UPDATE_KINDS
-            and it.view is not None
-            and it.window.updates
+            window.view.kernels.launches / window.window.updates
+            for window in windows
+            if window.window.process == process
+            and window.window.kind in UPDATE_KINDS
+            and window.view is not None
+            and window.window.updates
         ]
         if own:
             updates = profile.process_counts.get(process, {}).get("updates", 0.0)
@@ -80,12 +80,12 @@ def launches_per_step(windows: Sequence[WindowView], profile: Profile) -> Mappin
 def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | None:
     """From the windows with shapes, one for each process that has such; the first is shown."""
     found = [
-        (it, flops)
-        for it in windows
-        if it.view is not None
-        and it.window.kind == "stacks"
-        and it.window.updates
-        and (flops := count_flops(read_shapes(it.window.trace))) is not None
+        (window, flops)
+        for window in windows
+        if window.view is not None
+        and window.window.kind == "stacks"
+        and window.window.updates
+        and (flops := count_flops(read_shapes(window.window.trace))) is not None
     ]
     if not found or not profile.steady_us:
         return None
@@ -98,7 +98,7 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
     )
     first, flops = found[0]
     assert first.view is not None, "flops are counted in views"
-    devices = {it.id: it.name for it in first.view.trace.header.devices}
+    devices = {device.id: device.name for device in first.view.trace.header.devices}
     used = first.view.busiest
     name = devices.get(used.id, "") if used is not None else ""
     own_per_s = per_s / len(found)

@@ -52,7 +52,7 @@ def anomaly_switches(text: str) -> tuple[Switch, ...]:
 
 def _switch(call: ast.Call, block: range | None) -> Switch | None:
     """Return what ``call`` switches on, in the lines of the ``with`` that it is for, if any."""
-    name, keywords = called_name(call), {it.arg: it.value for it in call.keywords}
+    name, keywords = called_name(call), {keyword.arg: keyword.value for keyword in call.keywords}
     if name == _FOR_GOOD:
         mode, position = _mode(call), 1
     elif name == _WITHIN and block is not None:
@@ -71,7 +71,7 @@ def _switch(call: ast.Call, block: range | None) -> Switch | None:
 def _mode(call: ast.Call) -> ast.expr | None:
     if call.args:
         return call.args[0]
-    return next((it.value for it in call.keywords if it.arg == "mode"), None)
+    return next((keyword.value for keyword in call.keywords if keyword.arg == "mode"), None)
 
 
 def _is_false(node: ast.expr | None) -> bool:

@@ -59,7 +59,7 @@ def overlap(some: Iterable[str], others: Iterable[str]) -> bool:
 
 def _answers(nodes: Sequence[ast.AST], call: ast.Call, *, by_any_call: bool) -> set[str]:
     """Return what holds the answer, or something made of it."""
-    stores = [it for node in nodes for it in _stores(node)]
+    stores = [store for node in nodes for store in _stores(node)]
     if by_any_call:
         others = (node for node in nodes if isinstance(node, ast.Call) and node is not call)
         stores += [it for node in others for it in _handed(node)]

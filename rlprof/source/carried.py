@@ -56,9 +56,9 @@ def _containers(statements: Sequence[Statement]) -> Iterator[str]:
     """Yield what is written at one index and read at another: ``returns[t] = ... returns[t + 1]``."""
     items = [it for statement in statements for it in statement.walk()]
     places = [
-        (ast.unparse(it.value), ast.unparse(it.slice), it.ctx)
-        for it in items
-        if isinstance(it, ast.Subscript)
+        (ast.unparse(item.value), ast.unparse(item.slice), item.ctx)
+        for item in items
+        if isinstance(item, ast.Subscript)
     ]
     written = {(name, index) for name, index, use in places if isinstance(use, ast.Store)}
     for name, index, use in places:
@@ -93,4 +93,4 @@ def _gathered(node: ast.stmt) -> set[str]:
         parts = [value.left, value.right]
     elif isinstance(value, ast.Call) and called_name(value) in _EXTREMES:
         parts = value.args
-    return _written(node) & {it.id for it in parts if isinstance(it, ast.Name)}
+    return _written(node) & {part.id for part in parts if isinstance(part, ast.Name)}

@@ -52,7 +52,7 @@ def is_container(expression: ast.expr, types: Types) -> bool:
             for it in ast.walk(expression)
         )
     if isinstance(expression, ast.List | ast.Tuple):
-        return any(isinstance(it, ast.Starred) or is_container(it, types) for it in expression.elts)
+        return any(isinstance(element, ast.Starred) or is_container(element, types) for element in expression.elts)
     if isinstance(expression, ast.Subscript):
         return name_key(expression.value) in types.nested
     return name_key(expression) in types.containers
@@ -65,8 +65,8 @@ def is_array(expression: ast.expr, types: Types) -> bool:
 def mentions_array(expression: ast.expr, types: Types) -> bool:
     """Tell whether an array is an argument of ``expression``, through ``enumerate``, ``zip`` and the like."""
     return isinstance(expression, ast.Call) and any(
-        is_array(it, types) or (_is_plain(it) and mentions_array(it, types))
-        for it in expression.args
+        is_array(argument, types) or (_is_plain(argument) and mentions_array(argument, types))
+        for argument in expression.args
     )
 
 

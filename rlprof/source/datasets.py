@@ -80,12 +80,12 @@ def _indexing_lines(text: str) -> frozenset[int]:
 
 
 def _indexes(function: Function) -> bool:
-    given = [it.arg for it in function.node.args.args]
+    given = [argument.arg for argument in function.node.args.args]
     inside = [inner for statement in function.node.body for inner in ast.walk(statement)]
     if len(given) != 2 or any(isinstance(it, _DOES_MORE) for it in inside):
         return False
     calls = [it for it in inside if isinstance(it, ast.Call)]
-    return all(called_name(it) in _CONVERTS for it in calls) and any(
+    return all(called_name(call) in _CONVERTS for call in calls) and any(
         isinstance(it, ast.Subscript) and _mentions(it.slice, given[1]) for it in inside
     )
 

@@ -87,7 +87,7 @@ def is_called_a_file(name: str) -> bool:
 def is_for_writing(call: ast.Call) -> bool:
     """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
-    given = [*positional, *(it.value for it in call.keywords if it.arg == "mode")]
+    given = [*positional, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     return any(
         isinstance(it, ast.Constant) and isinstance(it.value, str) and _WRITING_MODE.match(it.value)
         for it in given

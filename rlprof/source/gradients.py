@@ -32,13 +32,13 @@ def switches_off_for_good(text: str) -> bool:
     """Tell whether gradients are switched off by a statement of its own, for all that follows."""
     module = parse(text)
     return module is not None and any(
-        isinstance(it.node, ast.Expr) and _switches_off(it.node.value) for it in module.statements
+        isinstance(statement.node, ast.Expr) and _switches_off(statement.node.value) for statement in module.statements
     )
 
 
 def _around(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.With | ast.AsyncWith):
-        yield from (it.context_expr for it in node.items)
+        yield from (item.context_expr for item in node.items)
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield from node.decorator_list
 

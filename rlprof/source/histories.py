@@ -105,9 +105,9 @@ def _grows(text: str, level: Level) -> bool:
     loop = level.module.innermost_loop(level.statement.first_line)
     nodes = [*ast.walk(loop)] if loop is not None else []
     is_made = any(
-        isinstance(it, ast.Name) and it.id == text and isinstance(it.ctx, ast.Store) for it in nodes
+        isinstance(node, ast.Name) and node.id == text and isinstance(node.ctx, ast.Store) for node in nodes
     )
-    return not is_made and any(_adds_to(it) == text for it in nodes)
+    return not is_made and any(_adds_to(node) == text for node in nodes)
 
 
 def _adds_to(node: ast.AST) -> str:
@@ -141,12 +141,12 @@ def _cut_off(module: SourceModule) -> frozenset[str]:
             case ast.Call(func=ast.Attribute(value=of, attr="pop" | "popleft")):
                 found.add(ast.unparse(of))
             case ast.Delete(targets=targets):
-                found |= {ast.unparse(it.value) for it in targets if isinstance(it, ast.Subscript)}
+                found |= {ast.unparse(target.value) for target in targets if isinstance(target, ast.Subscript)}
         for each in assigned(node):
             text = ast.unparse(each.target)
             match each.value:
                 case ast.Call(args=args, keywords=keywords) as call if called_name(call) == "deque":
-                    if len(args) > 1 or any(it.arg == "maxlen" for it in keywords):
+                    if len(args) > 1 or any(keyword.arg == "maxlen" for keyword in keywords):
                         found.add(text)
                 case ast.Subscript(value=of) if ast.unparse(of) == text:
                     found.add(text)

@@ -215,7 +215,7 @@ class _LoopTurn:
                 at = self._trail(index)
                 return known or joined([self._trail(of), Trail(at.feeds)])
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                trails = tuple(self._trail(it) for it in parts)
+                trails = tuple(self._trail(part) for part in parts)
                 return joined(trails)._replace(parts=trails)
             case ast.Starred(value=of):
                 return self._trail(of)
@@ -256,8 +256,8 @@ class _LoopTurn:
         network = value_of(call.func, level.known)
         if network is not None and recurrent_kind(network):
             return self._ask(call, network, of_target and self._here + 1 == len(self._levels))
-        parts = [*call.args, *(it.value for it in call.keywords)]
-        trails = [self._trail(it) for it in parts]
+        parts = [*call.args, *(keyword.value for keyword in call.keywords)]
+        trails = [self._trail(part) for part in parts]
         if isinstance(call.func, ast.Attribute):
             self._tell(call.func.value, joined(trails))
             trails.append(self._trail(call.func.value))
@@ -278,7 +278,7 @@ class _LoopTurn:
             self.told.add(name)
 
     def _ask(self, call: ast.Call, network: Value, is_it: bool) -> Trail:
-        given = [*call.args[1:2], *(it.value for it in call.keywords if it.arg in _STATES)]
+        given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg in _STATES)]
         fed = self._trail(call.args[0]).feeds if call.args else True
         trail = joined(map(self._trail, given))
         if is_it:
@@ -308,13 +308,13 @@ class _LoopTurn:
                 rest = joined([rest, trail])
             else:
                 given[keyword.arg] = trail
-        others = [*names, *(it.arg for it in arguments.kwonlyargs)]
+        others = [*names, *(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs)]
         others += [it.arg for it in (arguments.vararg, arguments.kwarg) if it is not None]
         given |= {name: rest for name in others if name not in given}
         attributes = {name: it for name, it in self.names.items() if "." in name}
         outer, self.names = self.names, attributes | given
         module = self._levels[self._here + 1].module
-        inside = [it for it in module.statements if it.function is function]
+        inside = [statement for statement in module.statements if statement.function is function]
         returned = self.run(self._here + 1, _in_order(inside))
         outer |= {name: it for name, it in self.names.items() if "." in name}
         self.names = outer
@@ -350,9 +350,9 @@ def _statements(module: SourceModule, loop: ForLoop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
     function = module.function_at(loop.lineno)
     return _in_order(
-        it
-        for it in module.statements
-        if loop.lineno < it.first_line <= last and it.function is function
+        statement
+        for statement in module.statements
+        if loop.lineno < statement.first_line <= last and statement.function is function
     )
 
 
@@ -364,9 +364,9 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
             case ast.If(body=body, orelse=orelse):
                 branches = [body, orelse]
             case ast.Try(handlers=handlers):
-                branches = [it.body for it in handlers]
+                branches = [handler.body for handler in handlers]
             case ast.Match(cases=cases):
-                branches = [it.body for it in cases]
+                branches = [case.body for case in cases]
         for branch in branches:
             inside = [inner for it in branch for inner in ast.walk(it)]
             if target is None or not any(it is target.node for it in inside):

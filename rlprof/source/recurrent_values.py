@@ -12,12 +12,12 @@ _MODULE: Final = "torch.nn.modules.rnn."
 
 def recurrent_kind(value: Value) -> str:
     """The class of torch that a recurrent network is, or is derived from: ``LSTM``, ``GRUCell``; empty for what is none."""
-    return next((it.removeprefix(_MODULE) for it in value.bases if it.startswith(_MODULE)), "")
+    return next((base.removeprefix(_MODULE) for base in value.bases if base.startswith(_MODULE)), "")
 
 
 def is_object_of(value: Value, class_name: str) -> bool:
     """Tell whether it is an object of a class of that name, or of one derived from it."""
-    return any(it.rpartition(".")[2] == class_name for it in value.bases)
+    return any(base.rpartition(".")[2] == class_name for base in value.bases)
 
 
 def state_shape(value: Value) -> tuple[int, ...]:

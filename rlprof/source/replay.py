@@ -184,7 +184,7 @@ def _draws_one(value: ast.expr) -> bool:
         isinstance(value, ast.Call)
         and called_name(value) in _WHOLE_NUMBERS
         and 0 < len(value.args) <= 2
-        and not any(it.arg == "size" for it in value.keywords)
+        and not any(keyword.arg == "size" for keyword in value.keywords)
     )
 
 
@@ -227,7 +227,7 @@ class _DrawnVariables:
             self._is_picking(it) for it in statement.walk()
         ):
             return SamplingPart.DRAW
-        if _appended_to(node) and any(_is_random_element(it) for call in calls for it in call.args):
+        if _appended_to(node) and any(_is_random_element(argument) for call in calls for argument in call.args):
             return SamplingPart.DRAW
         if any(_is_permutation(it) for it in statement.walk()):
             return SamplingPart.PERMUTATION
@@ -238,7 +238,7 @@ class _DrawnVariables:
             return SamplingPart.GATHER if any(self._mentions(call) for call in calls) else None
         gathers = any(
             called_name(call) in _MAKERS | {"zip", "map"}
-            and any(self._mentions(it) for it in call.args)
+            and any(self._mentions(argument) for argument in call.args)
             for call in calls
         )
         return SamplingPart.GATHER if gathers or self._picks(statement) else None
@@ -276,11 +276,11 @@ class _DrawnVariables:
                 return False
             if _is_draw(value) or self._is_call_of_drawing(value):
                 return True
-            arguments = [it.value if isinstance(it, ast.Starred) else it for it in value.args]
+            arguments = [argument.value if isinstance(argument, ast.Starred) else argument for argument in value.args]
             passes = (
                 called_name(value) in ("zip", "list", "tuple") or called_name(value)[:1].isupper()
             )
-            return passes and any(self.is_drawn(it) for it in arguments)
+            return passes and any(self.is_drawn(argument) for argument in arguments)
         if isinstance(value, ast.Subscript | ast.Attribute):
             return self.is_drawn(value.value)
         return isinstance(value, ast.Name) and value.id in self._names
@@ -335,8 +335,8 @@ def _is_permutation(node: ast.AST) -> bool:
         # Of a ``Generator`` it does not shuffle all: 12 µs for 64 out of 100 000.
         legacy = ast.unparse(node.func) in ("np.random.choice", "numpy.random.choice")
         return legacy and any(
-            it.arg == "replace" and isinstance(it.value, ast.Constant) and it.value.value is False
-            for it in node.keywords
+            keyword.arg == "replace" and isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+            for keyword in node.keywords
         )
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         value = node.value

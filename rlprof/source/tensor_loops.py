@@ -163,8 +163,8 @@ def _written_out(
     node: ast.ListComp | ast.GeneratorExp | ast.SetComp, statement: Statement
 ) -> tuple[ast.For, list[Statement]]:
     first = node.generators[0]
-    inner = [it.iter for it in node.generators[1:]]
-    tests = [test for it in node.generators for test in it.ifs]
+    inner = [generator.iter for generator in node.generators[1:]]
+    tests = [test for generator in node.generators for test in generator.ifs]
     turn = ast.copy_location(ast.Expr(ast.Tuple([node.elt, *inner, *tests], ast.Load())), node)
     loop = ast.copy_location(ast.For(first.target, first.iter, [turn], []), node)
     return loop, [replace(statement, node=turn)]
@@ -176,7 +176,7 @@ def _innermost_first(found: tuple[str, Loop, list[Statement]]) -> int:
 
 def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
-    inside = (it for it in module.statements if loop.lineno < it.first_line <= last)
+    inside = (statement for statement in module.statements if loop.lineno < statement.first_line <= last)
     return sorted(inside, key=lambda it: it.first_line)
 
 
@@ -318,8 +318,8 @@ class _TurnWork:
         """
         nodes = list(statement.walk())
         is_mine = self._mentions_turn if self.need_each_other else self._is_of_turn
-        return any(isinstance(it, ast.expr) and is_mine(it) for it in nodes) and all(
-            self._is_of_kind(it) for it in nodes if isinstance(it, ast.Call)
+        return any(isinstance(node, ast.expr) and is_mine(node) for node in nodes) and all(
+            self._is_of_kind(node) for node in nodes if isinstance(node, ast.Call)
         )
 
     def _is_for_all(self, call: ast.Call) -> bool:
@@ -363,7 +363,7 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
     node = statement.node
     if not isinstance(node, ast.Assign):
         return frozenset(), None
-    return frozenset(it.id for it in node.targets if isinstance(it, ast.Name)), node.value
+    return frozenset(target.id for target in node.targets if isinstance(target, ast.Name)), node.value
 
 
 def _whole_axes(index: ast.expr) -> int:

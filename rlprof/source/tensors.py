@@ -116,7 +116,7 @@ def tensors_of(text: str) -> Mapping[str, Tensors]:
     for name, statements in by_function.items():
         function = statements[0].function
         parameters = function.node.args.args if function else []
-        more = {it.arg for it in parameters if function and given.get((function.node.name, it.arg))}
+        more = {parameter.arg for parameter in parameters if function and given.get((function.node.name, parameter.arg))}
         if more:
             outer = attributes.and_also(_annotated(function) | more)
             found[name] = _known(statements, outer)
@@ -130,7 +130,7 @@ def scope_of(statement: Statement) -> str:
 def _given(module: SourceModule, found: dict[str, Tensors]) -> dict[tuple[str, str], bool]:
     """(function, parameter): whether every call in the file gives a tensor for it."""
     parameters = {
-        function.node.name: [it.arg for it in function.node.args.args if it.arg != "self"]
+        function.node.name: [argument.arg for argument in function.node.args.args if argument.arg != "self"]
         for function in module.functions
     }
     given: dict[tuple[str, str], bool] = {}
@@ -141,7 +141,7 @@ def _given(module: SourceModule, found: dict[str, Tensors]) -> dict[tuple[str, s
                 continue
             names = parameters[called_name(call)]
             pairs = [*zip(names, call.args, strict=False)]
-            pairs += [(it.arg, it.value) for it in call.keywords if it.arg]
+            pairs += [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
             for name, value in pairs:
                 key = (called_name(call), name)
                 given[key] = given.get(key, True) and tensors.holds(value)
@@ -189,7 +189,7 @@ def _annotated(function: Function | None) -> set[str]:
         return set()
     arguments = (*function.node.args.args, *function.node.args.kwonlyargs)
     return {
-        it.arg
-        for it in arguments
-        if it.annotation is not None and ast.unparse(it.annotation).endswith("Tensor")
+        argument.arg
+        for argument in arguments
+        if argument.annotation is not None and ast.unparse(argument.annotation).endswith("Tensor")
     }

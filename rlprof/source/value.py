@@ -134,9 +134,9 @@ class Value:
         """
         looks = [it for it in self._seen if "optimized" in it.fields]
         return (
-            sum(it.looks for it in looks) >= fewest_looks
+            sum(look.looks for look in looks) >= fewest_looks
             and self.fields.get("gradients") == "1"
-            and len({(it.fields["optimized"], it.fields.get("changes")) for it in looks}) == 1
+            and len({(look.fields["optimized"], look.fields.get("changes")) for look in looks}) == 1
         )
 
     @property

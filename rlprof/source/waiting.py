@@ -133,7 +133,7 @@ def _blocks(test: ast.expr) -> bool:
 
 
 def _has_short_timeout(call: ast.Call) -> bool:
-    given = [*call.args, *(it.value for it in call.keywords)]
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return any(
         isinstance(it, ast.Constant) and isinstance(it.value, int | float) and it.value < SHORT_S
         for it in given

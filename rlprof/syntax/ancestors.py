@@ -30,7 +30,7 @@ def parents(module: SourceModule) -> Mapping[ast.AST, ast.AST]:
 def around(module: SourceModule, statement: Statement, node: ast.expr) -> Around:
     """Return the loops around ``node``, which is a part of ``statement``."""
     loops: list[Turned] = []
-    guards = max((it.lineno for it in statement.conditions), default=0)
+    guards = max((condition.lineno for condition in statement.conditions), default=0)
     for child, parent in _upwards(module, node):
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
             return Around(tuple(loops), guards > 0)

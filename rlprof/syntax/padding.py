@@ -78,7 +78,7 @@ def looked_at(module: SourceModule, first_line: int) -> Sequence[Operand]:
                 for name in attributes:
                     first = ast.Attribute(first, name, ast.Load())
                 found.append(operand_of(first))
-    return [it for it in dict.fromkeys(found) if it is not None]
+    return [fromkey for fromkey in dict.fromkeys(found) if fromkey is not None]
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -175,7 +175,7 @@ def _sequence(length: ast.expr, function: Function, levels: int = 0) -> ast.expr
         case ast.Call(func=ast.Attribute(value=of, attr="size"), args=[_]):
             return of
         case ast.Call(func=ast.Name(id="min"), args=parts):
-            found = (_sequence(it, function, levels + 1) for it in parts)
+            found = (_sequence(part, function, levels + 1) for part in parts)
             return next((it for it in found if it is not None), None)
         case ast.BinOp(left=left, right=ast.Constant()):
             return _sequence(left, function, levels + 1)

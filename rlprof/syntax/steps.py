@@ -62,9 +62,9 @@ def _of_class(module: SourceModule, function: Function | None) -> list[_Assignme
     if function is None or not function.class_name:
         return []
     own = [
-        it
-        for it in module.statements
-        if it.function is not None and it.function.class_name == function.class_name
+        statement
+        for statement in module.statements
+        if statement.function is not None and statement.function.class_name == function.class_name
     ]
     return _read(own, _imported(module)) if len(own) <= _MOST_STATEMENTS else []
 

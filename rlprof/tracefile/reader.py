@@ -203,7 +203,7 @@ def _start_and_length(row: Row) -> tuple[float, float]:
 
 
 def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:
-    found = [it for it in _mappings(file.devices) if isinstance(it.get("id"), int)]
+    found = [mapping for mapping in _mappings(file.devices) if isinstance(mapping.get("id"), int)]
     rocm = file.hip_runtime is not None or file.hip_driver is not None
     return TraceHeader(
         devices=tuple(_device(it) for it in found),

@@ -133,11 +133,11 @@ def _facts(view: TraceView) -> Iterator[tuple[str, str]]:
             f"{counted(len(blocking.calls), 'blocking call', 'blocking calls')}: {duration(blocking.wait_us)}, "
             f"of which {duration(blocking.recoverable_us)} could be gained at most",
         )
-    for it in view.transfers:
+    for transfer in view.transfers:
         yield (
             "Copies",
-            f"{it.direction}, {it.memory}: {count(it.count)}, {size(it.bytes)}, host {duration(it.host_us)}, "
-            f"GPU {duration(it.device_us)}",
+            f"{transfer.direction}, {transfer.memory}: {count(transfer.count)}, {size(transfer.bytes)}, host {duration(transfer.host_us)}, "
+            f"GPU {duration(transfer.device_us)}",
         )
     if (used := view.optimizer) is not None:
         yield (

@@ -159,9 +159,9 @@ def a_hostile_detail(name: str) -> Detail:
     return replace(
         plain,
         nodes=tuple(
-            it._replace(frame=Frame(f"/tmp/{name}.py", f"{name}{it.id}", 3)) for it in plain.nodes
+            node._replace(frame=Frame(f"/tmp/{name}.py", f"{name}{node.id}", 3)) for node in plain.nodes
         ),
-        threads=tuple(replace(it, name=f"{name}{it.id}") for it in plain.threads),
+        threads=tuple(replace(thread, name=f"{name}{thread.id}") for thread in plain.threads),
         series=tuple(it._replace(name=name) for it in plain.series),
     )
 

@@ -19,7 +19,7 @@ from tests.profile_factory import Script, detect
 SCRIPT = "/home/researcher/project/train.py"
 STEPS = 100
 STEADY_S = 10
-DETECTORS = {it.id: it for it in discover_detectors()}
+DETECTORS = {detector.id: detector for detector in discover_detectors()}
 pytestmark = pytest.mark.filterwarnings("ignore:Creating a tensor from a list:UserWarning")
 SEVERAL_PROCESSES = (
     "found by what several processes do at the same time; the tracer follows one thread"

@@ -91,7 +91,7 @@ def test_has_a_page_with_its_headings(detector):
 
     assert lines[0] == f"# {detector.id}"
     headings = [line for line in lines if line.startswith("## ")]
-    assert [it for it in headings if it != MEASURED] == HEADINGS
+    assert [heading for heading in headings if heading != MEASURED] == HEADINGS
 
 
 def test_its_file_and_its_test_are_named_after_it(detector):

@@ -10,7 +10,7 @@ from tests.live_processes import Result
 
 
 def total(result: Result, name: str) -> float:
-    return sum(it.value for it in result.recording.counters if it.name == name)
+    return sum(counter.value for counter in result.recording.counters if counter.name == name)
 
 
 def needs(package: str, *, install: str) -> pytest.MarkDecorator:

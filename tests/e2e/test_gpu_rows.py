@@ -62,10 +62,10 @@ def test_gpus_are_in_the_run_file_and_in_the_report(rlprof_run, write, tmp_path)
     assert "GPU 0" in result.err + result.out.decode()
     host = result.recording.run.host
     assert (host["gpu_driver"], host["gpu:0:name"]) == ("NVIDIA 999.01", "NVIDIA Stand-in")
-    gauges = [it for it in result.recording.gauges if it.name.startswith("gpu:")]
-    assert {it.value for it in gauges if it.name == "gpu:0:power_w"} == {nvml_stand_in.POWER_W}
-    assert len({it.process for it in gauges if it.name == "gpu:0:process_memory_bytes"}) == 2
-    assert "gpu:0:temperature_c" not in {it.name for it in gauges}
+    gauges = [gauge for gauge in result.recording.gauges if gauge.name.startswith("gpu:")]
+    assert {gauge.value for gauge in gauges if gauge.name == "gpu:0:power_w"} == {nvml_stand_in.POWER_W}
+    assert len({gauge.process for gauge in gauges if gauge.name == "gpu:0:process_memory_bytes"}) == 2
+    assert "gpu:0:temperature_c" not in {gauge.name for gauge in gauges}
 
 
 @pytest.mark.slow

@@ -312,8 +312,8 @@ def test_many_that_start_at_once_are_each_counted_once(write, rlprof_run):
 
     processes = rlprof_run(script).recording.processes
 
-    assert len({it.pid for it in processes}) == len(processes) == 51
-    assert not any(NO_AGENT in it.note for it in processes)
+    assert len({process.pid for process in processes}) == len(processes) == 51
+    assert not any(NO_AGENT in process.note for process in processes)
 
 
 LOSES_THE_AGENT = (

@@ -33,7 +33,7 @@ print("trained")
 
 def seen(result: Result, operand: str) -> list[dict[str, str]]:
     values = sorted(result.recording.values, key=lambda it: it.first_us)
-    return [dict(it.fields) for it in values if it.operand == operand]
+    return [dict(value.fields) for value in values if value.operand == operand]
 
 
 def check(result: Result) -> None:
@@ -179,7 +179,7 @@ def test_networks_that_are_asked_one_after_the_other_are_told(write, rlprof_run)
     told = seen(result, "self.members")[-1]
     assert (told["length"], told["first.type"]) == ("8", "torch.nn.modules.linear.Linear")
     report = build_report(result.recording)
-    assert "ensemble-loop" in {it.finding.detector for it in report.findings}
+    assert "ensemble-loop" in {finding.finding.detector for finding in report.findings}
 
 
 GRAPH = """\
@@ -229,4 +229,4 @@ def test_work_on_what_never_changes_is_told(write, rlprof_run):
     assert sum(int(it["same"]) for it in compared) >= 3
     assert {it["other"] for it in compared} == {"0"}
     findings = build_report(result.recording).findings
-    assert "repeated-work" in [it.finding.detector for it in findings]
+    assert "repeated-work" in [finding.finding.detector for finding in findings]

@@ -83,6 +83,6 @@ def test_a_training_on_the_gpu_keeps_it_busy(gpus: GpuReader, tmp_path: Path):
     )
 
     recording = read_run(tmp_path / "run.rlprof")
-    busiest = max(it.value for it in recording.gauges if it.name.endswith(":utilisation"))
+    busiest = max(gauge.value for gauge in recording.gauges if gauge.name.endswith(":utilisation"))
     assert busiest > 0.8
     assert not {note.slug for note in recording.notes} & {"gpu-lost"}

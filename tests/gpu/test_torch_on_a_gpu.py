@@ -77,7 +77,7 @@ def test_planted_reads_and_copies_are_counted_to_the_line(recording):
 
 
 def test_windows_have_rows_of_the_gpu_and_as_many_syncs_as_were_planted(recording):
-    plain = next(it for it in view_windows(recording.torch_windows) if it.window.kind == "plain")
+    plain = next(window for window in view_windows(recording.torch_windows) if window.window.kind == "plain")
 
     assert plain.view is not None
     assert plain.view.has_device
@@ -94,7 +94,7 @@ def test_the_report_names_the_reads_and_the_copies(recording):
 
 
 def test_windows_cost_little(recording):
-    cost_us = sum(it.ended_us - it.begun_us for it in recording.torch_windows)
+    cost_us = sum(window.ended_us - window.begun_us for window in recording.torch_windows)
 
     # Of a run of five minutes: 2 %.
     assert cost_us < 0.02 * 300e6

@@ -48,8 +48,8 @@ def close(one: float, other: float, size: float) -> bool:
 def test_nothing_changes_from_a_run_to_itself(stacks, scale):
     tree = tree_of(stacks, stacks, (scale, scale))
 
-    assert all(it.change_us == 0 and not it.is_clear for it in tree.boxes)
-    assert all(it.change_us == 0 and not it.is_clear for it in tree.functions)
+    assert all(box.change_us == 0 and not box.is_clear for box in tree.boxes)
+    assert all(function.change_us == 0 and not function.is_clear for function in tree.functions)
     assert tree.common_ratio == 1
 
 
@@ -59,7 +59,7 @@ def test_own_changes_add_up_to_the_whole(base, new, was, now):
 
     whole = tree.boxes[0]
     size = whole.base.us + whole.new.us
-    assert close(sum(it.change_us for it in tree.functions), whole.change_us, size)
+    assert close(sum(function.change_us for function in tree.functions), whole.change_us, size)
     assert close(whole.base.us, base.total_us / was.divisor, size)
     assert close(whole.new.us, new.total_us / now.divisor, size)
 
@@ -84,7 +84,7 @@ def test_the_other_way_round_every_change_is_the_opposite(base, new, was, now):
     back = by_path(tree_of(new, base, (now, was)))
 
     assert there.keys() == back.keys()
-    size = max(abs(it) for values in there.values() for it in values) + 1e-12
+    size = max(abs(value) for values in there.values() for value in values) + 1e-12
     for path, (change, noise) in there.items():
         assert close(change, -back[path][0], size)
         assert close(noise, back[path][1], size)

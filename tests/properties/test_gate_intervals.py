@@ -31,7 +31,7 @@ def test_the_order_of_pairs_does_not_matter_to_an_interval(values):
 
 @given(ratios)
 def test_exchanged_sides_mirror_the_interval(values):
-    shift, mirrored = paired_shift(values, ERROR), paired_shift([-it for it in values], ERROR)
+    shift, mirrored = paired_shift(values, ERROR), paired_shift([-value for value in values], ERROR)
 
     assert (mirrored.low, mirrored.middle, mirrored.high) == pytest.approx(
         (-shift.high, -shift.middle, -shift.low)
@@ -49,7 +49,7 @@ def test_exchanged_sides_mirror_the_unpaired_interval(base, head):
 
 @given(ratios, logs)
 def test_a_slower_head_moves_the_interval_and_nothing_else(values, by):
-    shift, moved = paired_shift(values, ERROR), paired_shift([it + by for it in values], ERROR)
+    shift, moved = paired_shift(values, ERROR), paired_shift([value + by for value in values], ERROR)
 
     assert (moved.low, moved.middle, moved.high) == pytest.approx(
         (shift.low + by, shift.middle + by, shift.high + by)
@@ -71,13 +71,13 @@ def test_every_check_ends_and_asks_only_while_it_is_undecided(values, min_effect
     wanted, more = 0, settings.min_pairs
     while more:
         wanted += more
-        decision = decide([RatePair(1.0, exp(it)) for it in values[:wanted]], settings)
+        decision = decide([RatePair(1.0, exp(value)) for value in values[:wanted]], settings)
         more = decision.more
         assert not more or decision.state is State.INCONCLUSIVE
 
     assert wanted <= 2 * settings.max_pairs
     assert decision.pairs == wanted
-    assert decision == decide([RatePair(1.0, exp(it)) for it in values], settings)
+    assert decision == decide([RatePair(1.0, exp(value)) for value in values], settings)
     if decision.state is State.REGRESSION:
         assert decision.ratio.high < 1 - decision.min_effect
 
@@ -93,7 +93,7 @@ def test_every_look_can_decide(first, more):
 
 @given(st.lists(logs, min_size=5, max_size=24))
 def test_a_failure_is_beyond_the_effect_it_names(values):
-    decision = decide([RatePair(1.0, exp(it)) for it in values], DecisionSettings())
+    decision = decide([RatePair(1.0, exp(value)) for value in values], DecisionSettings())
 
     if decision.state is State.REGRESSION:
         assert decision.ratio.median < 1 - decision.min_effect

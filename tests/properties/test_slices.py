@@ -26,7 +26,7 @@ def some_windows(lengths: list[int]) -> tuple[Window, ...]:
 
 def some_phases(windows: tuple[Window, ...], cuts: list[int]) -> tuple[Phase, ...]:
     """Phases with their borders at the ends of windows ``cuts``."""
-    borders = sorted({0, windows[-1].end_us, *(windows[it % len(windows)].end_us for it in cuts)})
+    borders = sorted({0, windows[-1].end_us, *(windows[cut % len(windows)].end_us for cut in cuts)})
     return tuple(Phase(it, *pair) for it, pair in zip(KINDS, pairwise(borders), strict=False))
 
 
@@ -43,7 +43,7 @@ def test_slices_tile_the_run_and_keep_to_phases(lengths, cuts, most):
         own = slices[slice_of[window.id]]
         assert own.start_us <= window.start_us
         assert window.end_us <= own.end_us
-        (kind,) = [it.kind for it in phases if it.start_us <= window.start_us < it.end_us]
+        (kind,) = [phase.kind for phase in phases if phase.start_us <= window.start_us < phase.end_us]
         assert own.phase is kind
 
 
@@ -55,7 +55,7 @@ def test_neighbours_are_merged_while_they_fit(lengths, most):
 
     longest = windows[-1].end_us / most
     for one, other in pairwise(slices):
-        first_of_other = next(it for it in windows if it.start_us == other.start_us)
+        first_of_other = next(window for window in windows if window.start_us == other.start_us)
         assert first_of_other.end_us - one.start_us > longest
     assert len(slices) <= 2 * most + 1
 
@@ -81,4 +81,4 @@ def test_no_time_is_lost(rows, most):
     assert sum(merged.wall_us) == sum(samples.wall_us)
     assert sum(merged.idle_us) == sum(samples.idle_us)
     assert sum(merged.cpu_us) == sum(samples.cpu_us)
-    assert {it[1:] for it in keys} == {(row[1], row[2]) for row in rows}
+    assert {key[1:] for key in keys} == {(row[1], row[2]) for row in rows}

@@ -76,7 +76,7 @@ def start(options, context):
         for slot in range(SLOTS):
             free.put(slot)
         targets = [(sharing_worker, (seed, rollouts, slots, free)) for seed in range(NUM_WORKERS)]
-    workers = [context.Process(target=it, args=args, daemon=True) for it, args in targets]
+    workers = [context.Process(target=target, args=args, daemon=True) for target, args in targets]
     for worker in workers:
         worker.start()
     return workers, rollouts, slots, free

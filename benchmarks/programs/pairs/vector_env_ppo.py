@@ -90,7 +90,7 @@ def main():
         observations, values, rewards, dones = (np.stack(columns[i]) for i in (0, 3, 4, 5))
         advantages = advantages_of(values, rewards, dones, last.numpy())
         arrays = (observations, advantages, advantages + values)
-        inputs, gains, returns = (torch.from_numpy(it).flatten(0, 1) for it in arrays)
+        inputs, gains, returns = (torch.from_numpy(array).flatten(0, 1) for array in arrays)
         actions, chosen = (torch.cat(columns[i]) for i in (1, 2))
         update(agent, optimizer, (inputs, actions, chosen, gains, returns))
         watch.count(NUM_ENVS * ROLLOUT)

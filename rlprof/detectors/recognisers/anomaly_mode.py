@@ -56,7 +56,7 @@ class AnomalyMode:
     def __init__(self, profile: Profile) -> None:
         self._tree = profile.steady
         self._gpu_use = max(
-            (1.0 if it.utilisation is None else it.utilisation for it in profile.gpus), default=0.0
+            (1.0 if gpu.utilisation is None else gpu.utilisation for gpu in profile.gpus), default=0.0
         )
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.switches = self._switches_in(profile)
@@ -103,13 +103,13 @@ class AnomalyMode:
     def _is_compiled(self, node: int) -> bool:
         above = self._tree.nodes[node].parent
         return above != NO_PARENT and any(
-            _COMPILES.search(self._tree.frame(it).file) for it in self._tree.ancestors(above)
+            _COMPILES.search(self._tree.frame(ancestor).file) for ancestor in self._tree.ancestors(above)
         )
 
     def _look_at_backward(self) -> None:
         """Take in the backward passes. The engine is written in C++: its time is that of the frame that calls it."""
         nodes = [it for it in self._tree.hot_nodes() if computes_gradients(self._tree.frame(it))]
-        if self.switches and not any(it.checks for it in self.switches.values()):
+        if self.switches and not any(switch.checks for switch in self.switches.values()):
             return
         self.backward_us = sum(self._tree.self_cost(it).wall_us for it in nodes)
         if self.is_on_gpu:
@@ -124,15 +124,15 @@ class AnomalyMode:
 
     def _is_switched_on(self, node: int) -> bool:
         """Tell whether the source shows that the mode is on at ``node``, with its checks."""
-        above = [self._tree.frame(it) for it in self._tree.ancestors(node)]
+        above = [self._tree.frame(ancestor) for ancestor in self._tree.ancestors(node)]
         return any(
-            it.is_sure
-            and it.checks
+            switch.is_sure
+            and switch.checks
             and (
-                it.covers is None
-                or any(frame.file == line.file and frame.line in it.covers for frame in above)
+                switch.covers is None
+                or any(frame.file == line.file and frame.line in switch.covers for frame in above)
             )
-            for line, it in self.switches.items()
+            for line, switch in self.switches.items()
         )
 
     def _switches_in(self, profile: Profile) -> dict[Line, Switch]:
@@ -141,10 +141,10 @@ class AnomalyMode:
             if not self.lines.is_yours(Frame(file, "", 1)):
                 continue
             module = self.lines.module(file)
-            for it in anomaly_switches(text):
-                function = module.function_at(it.line) if module else None
+            for switch in anomaly_switches(text):
+                function = module.function_at(switch.line) if module else None
                 name = function.qualname if function else "<module>"
-                found[Line(file, it.line, name)] = it
+                found[Line(file, switch.line, name)] = switch
         return found
 
 

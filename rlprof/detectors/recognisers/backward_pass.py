@@ -68,4 +68,4 @@ class BackwardPass:
         return False
 
     def _us(self, nodes: frozenset[int]) -> float:
-        return sum(self._tree.self_cost(it).wall_us for it in nodes)
+        return sum(self._tree.self_cost(node).wall_us for node in nodes)

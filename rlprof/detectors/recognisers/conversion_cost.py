@@ -101,10 +101,10 @@ def computes_beside(
     for line in conversion.lines:
         for statement in module.statements_at(line):
             nodes = list(statement.walk())
-            loops = [it for it in nodes if isinstance(it, ast.ListComp | ast.GeneratorExp)]
+            loops = [node for node in nodes if isinstance(node, ast.ListComp | ast.GeneratorExp)]
             if any(_other_calls(loop.elt, known) for loop in loops):
                 return True
-            if any(calls_compiled(call, known) for it in nodes for call in _other_calls(it, known)):
+            if any(calls_compiled(call, known) for node in nodes for call in _other_calls(node, known)):
                 return True
     return False
 
@@ -112,7 +112,7 @@ def computes_beside(
 def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
     """The calls in ``node`` that convert nothing."""
     calls = (it for it in ast.walk(node) if isinstance(it, ast.Call))
-    return [it for it in calls if not _names_of(it, known) & _CONVERTS]
+    return [call for call in calls if not _names_of(call, known) & _CONVERTS]
 
 
 def _names_of(call: ast.Call, known: Mapping[str, Value]) -> frozenset[str]:

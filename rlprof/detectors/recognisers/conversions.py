@@ -99,7 +99,7 @@ def find_conversions(
     Those of kind ``HANDLING`` only beside another one of their function, or where the statement
     calls a function that has another one: ``argmax(dict(enumerate(means)))``.
     """
-    attributes = types_of([it.node for it in module.statements], attributes=True)
+    attributes = types_of([statement.node for statement in module.statements], attributes=True)
     found = [
         it for own in module.by_function() for it in _in_function(own, attributes, module, seen)
     ]
@@ -224,7 +224,7 @@ def _is_worked_out(given: ast.expr) -> bool:
 
 
 def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[ConversionKind]:
-    key = next((it.value for it in call.keywords if it.arg == "key"), None)
+    key = next((keyword.value for keyword in call.keywords if keyword.arg == "key"), None)
     if key is not None:
         if _is_lookup(key):
             yield ConversionKind.SEARCH
@@ -258,7 +258,7 @@ def _is_lookup(key: ast.expr) -> bool:
     if not isinstance(key, ast.Lambda):
         return False
     calls = [it for it in ast.walk(key.body) if isinstance(it, ast.Call)]
-    return all(called_name(it) in PLAIN_CALLS for it in calls) and any(
+    return all(called_name(call) in PLAIN_CALLS for call in calls) and any(
         isinstance(it, ast.Subscript | ast.Call) for it in ast.walk(key.body)
     )
 
@@ -267,7 +267,7 @@ def _is_keyed_sort(value: ast.expr) -> bool:
     return (
         isinstance(value, ast.Call)
         and called_name(value) == "sorted"
-        and any(it.arg == "key" and _is_lookup(it.value) for it in value.keywords)
+        and any(keyword.arg == "key" and _is_lookup(keyword.value) for keyword in value.keywords)
     )
 
 

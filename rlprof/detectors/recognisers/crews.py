@@ -121,7 +121,7 @@ class Crew:
 
     @property
     def processes(self) -> frozenset[int]:
-        return frozenset({self.master.process, *(it.process for it in self.servants)})
+        return frozenset({self.master.process, *(servant.process for servant in self.servants)})
 
 
 def find_crews(profile: Profile) -> tuple[Crew, ...]:
@@ -156,9 +156,9 @@ def loads_data(tree: CallTree) -> bool:
 
 def _main_activities(profile: Profile) -> dict[int, Activity]:
     return {
-        it.process: it
-        for it in profile.activities
-        if it.is_main and it.role not in SERVICES and it.wall_us
+        activity.process: activity
+        for activity in profile.activities
+        if activity.is_main and activity.role not in SERVICES and activity.wall_us
     }
 
 

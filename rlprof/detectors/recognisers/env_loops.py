@@ -122,7 +122,7 @@ def _asks_for_what_it_carries(
 ) -> bool:
     """Tell whether a network is given what the turn before has left, as a rollout gives it the next observation."""
     body = range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
-    left = carried([it for it in module.statements if it.first_line in body])
+    left = carried([statement for statement in module.statements if statement.first_line in body])
     return any(
         isinstance(call, ast.Call)
         and (callee := value_of(call.func, known)) is not None
@@ -213,7 +213,7 @@ def _names(target: ast.expr) -> frozenset[str]:
 
 def _elements(node: Comprehension) -> list[ast.expr]:
     made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    return made + [condition for it in node.generators for condition in it.ifs]
+    return made + [condition for generator in node.generators for condition in generator.ifs]
 
 
 def _calls(body: Sequence[ast.AST]) -> frozenset[tuple[int, int]]:
@@ -287,7 +287,7 @@ def rows_of_each(
         return 1
     rows = 1
     for inner in module.loops_around(line):
-        is_within = any(it.first_line <= inner.lineno <= it.last_line for it in loops)
+        is_within = any(loop.first_line <= inner.lineno <= loop.last_line for loop in loops)
         match inner.iter, inner.target:
             case ast.Call(args=[number]), ast.Name(id=counter) if (
                 called_name(inner.iter) == "range"
@@ -305,7 +305,7 @@ def _asks_for_a_row_of(
     changed in the loop otherwise.
     """
     body = range(loop.lineno + 1, (loop.end_lineno or loop.lineno) + 1)
-    left = carried([it for it in module.statements if it.first_line in body])
+    left = carried([statement for statement in module.statements if statement.first_line in body])
     made = {name: value for name, value in _made_once(loop).items() if name not in left}
     passed: set[int] = set()
     read: set[str] = set()

@@ -82,12 +82,12 @@ def is_summed_up(statement: Statement, module: SourceModule) -> bool:
         if each.function is not statement.function:
             continue
         nodes = list(each.walk())
-        parts = [it.value for it in nodes if isinstance(it, ast.Attribute | ast.Subscript)]
+        parts = [node.value for node in nodes if isinstance(node, ast.Attribute | ast.Subscript)]
         whole += sum(
-            isinstance(it, ast.Name) and it.id in names and isinstance(it.ctx, ast.Load)
-            for it in nodes
+            isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+            for node in nodes
         )
-        whole -= sum(isinstance(it, ast.Name) and it.id in names for it in parts)
+        whole -= sum(isinstance(part, ast.Name) and part.id in names for part in parts)
     return bool(names) and not whole
 
 
@@ -223,7 +223,7 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            handed = variables_read(*node.value.args, *(it.value for it in node.value.keywords))
+            handed = variables_read(*node.value.args, *(keyword.value for keyword in node.value.keywords))
             if handed & given and called_name(node.value) not in _TELLS:
                 return True
     return _acts_on_rewards(own, steps) or _adds_up_observations(own, steps)

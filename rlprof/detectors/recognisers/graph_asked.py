@@ -56,7 +56,7 @@ class AskedAtLine:
             if isinstance(it, ast.Call) and names.may_be_network(it) and (callee or not defined(it))
         ]
         # What is given the answer of another one is what works on it.
-        inner = [it for it in calls if not any(_is_within(other, it) for other in calls)]
+        inner = [call for call in calls if not any(_is_within(other, call) for other in calls)]
         asked: list[ast.expr] = [*found] or [it.func for it in inner]
         owners = {names.owner(it) for it in asked} | {ast.unparse(it) for it in asked}
         return cls(

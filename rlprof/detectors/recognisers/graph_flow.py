@@ -276,7 +276,7 @@ class Flow:
         return self._any(_parts(expression))
 
     def _any(self, expressions: Iterable[ast.expr | None]) -> bool:
-        held = [self._holds(it) for it in expressions]
+        held = [self._holds(expression) for expression in expressions]
         return any(held)
 
     def _comprehension_holds(
@@ -313,7 +313,7 @@ class Flow:
         function, name = call.func, called_name(call)
         receiver = isinstance(function, ast.Attribute) and self._holds(function.value)
         is_asked = self._asks(call, receiver)
-        given = [*call.args, *(it.value for it in call.keywords)]
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
         held = [it for it in given if self._holds(it)]
         function_holds = not isinstance(function, ast.Attribute) and self._holds(function)
         if (receiver or held) and names.differentiates(call):
@@ -383,4 +383,4 @@ def _parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None
 
 
 def _parts(expression: ast.expr) -> Iterable[ast.expr]:
-    return (it for it in ast.iter_child_nodes(expression) if isinstance(it, ast.expr))
+    return (node for node in ast.iter_child_nodes(expression) if isinstance(node, ast.expr))

@@ -68,10 +68,10 @@ def scope_of(
         for name in _targets(node)
     }
     outside = {
-        name for it in nodes if isinstance(it, ast.Global | ast.Nonlocal) for name in it.names
+        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
     }
     taken = {name for name, value in given if isinstance(value, ast.Attribute | ast.Subscript)}
-    inner = (it for it in nodes if isinstance(it, FunctionNode))
+    inner = (node for node in nodes if isinstance(node, FunctionNode))
     return Scope(
         fresh=frozenset(fresh - parameters - outside),
         shared=parameters | taken,
@@ -106,17 +106,17 @@ def _cuts(module: SourceModule) -> frozenset[str]:
     """The attributes of tensors that have no graph, without those that the file gives to something else."""
     nodes = [*ast.walk(module.tree)]
     own = {
-        it.attr for it in nodes if isinstance(it, ast.Attribute) and isinstance(it.ctx, ast.Store)
+        node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     own |= {
-        it.target.id
-        for it in nodes
-        if isinstance(it, ast.AnnAssign) and isinstance(it.target, ast.Name)
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
     # The data of a packed sequence has its graph.
-    packs = {it.id for it in nodes if isinstance(it, ast.Name)}
-    packs |= {it.attr for it in nodes if isinstance(it, ast.Attribute)}
-    has_packed = any(it.startswith("pack_") or it == "PackedSequence" for it in packs)
+    packs = {node.id for node in nodes if isinstance(node, ast.Name)}
+    packs |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    has_packed = any(pack.startswith("pack_") or pack == "PackedSequence" for pack in packs)
     return CUT_ATTRIBUTES - (own & _MAY_BE_OWN) - ({"data"} if has_packed else set())
 
 
@@ -148,7 +148,7 @@ def _targets(
     node: ast.For | ast.AsyncFor | ast.With | ast.NamedExpr | ast.comprehension,
 ) -> set[str]:
     if isinstance(node, ast.With):
-        return variables_assigned(*(it.optional_vars for it in node.items if it.optional_vars))
+        return variables_assigned(*(item.optional_vars for item in node.items if item.optional_vars))
     return variables_assigned(node.target)
 
 

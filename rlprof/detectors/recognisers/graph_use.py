@@ -68,13 +68,13 @@ class GraphUses:
         calls = module.statements_at(line) if module else ()
         if module is None or not calls:
             return GraphUse.KEPT
-        if len({id(it.function) for it in calls}) > 1:  # A function and what is in it, on one line.
+        if len({id(call.function) for call in calls}) > 1:  # A function and what is in it, on one line.
             calls = calls[-1:]
         if callee.startswith("__") and callee != "__call__":
             return GraphUse.KEPT  # An operator, an index, a new object: no name leads to it.
         asked = AskedAtLine.of(
-            [it.node for it in calls],
-            (part for it in calls for part in it.walk()),
+            [call.node for call in calls],
+            (part for call in calls for part in call.walk()),
             callee,
             self._functions.has,
         )

@@ -110,9 +110,9 @@ class HistorySums:
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:
     for statement in module.statements_at(line):
         calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
-        statistics = [it for it in calls if _is_statistic(module, it)]
-        names = {called_name(it) for it in statistics} or _made_for_statistics(module, statement)
-        of = statistics or [it for it in calls if called_name(it) in _CONVERTS]
+        statistics = [call for call in calls if _is_statistic(module, call)]
+        names = {called_name(statistic) for statistic in statistics} or _made_for_statistics(module, statement)
+        of = statistics or [call for call in calls if called_name(call) in _CONVERTS]
         for container in _gone_through(module, of) if names else ():
             value = value_of(container, known)
             if value is None:
@@ -121,27 +121,27 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
                 _is_ring(module, container, value) or _is_filled_so_far(container, value, statement)
             )
             if is_ring or _is_history(module, container, value, statement):
-                others = [it for it in calls if not _is_part(it, of)]
+                others = [call for call in calls if not _is_part(call, of)]
                 return Statistic(
                     min(names),
                     ast.unparse(container),
                     value,
                     is_running=names <= _RUNNING,
                     is_alone=all(map(hardly_works, others)),
-                    is_kept_too=any(called_name(it) in _CONVERTS for it in others),
+                    is_kept_too=any(called_name(other) in _CONVERTS for other in others),
                 )
     return None
 
 
 def _is_part(call: ast.Call, statistics: Sequence[ast.Call]) -> bool:
     """Tell whether it is a statistic, or what one is given."""
-    return any(call is inner for it in statistics for inner in ast.walk(it))
+    return any(call is inner for statistic in statistics for inner in ast.walk(statistic))
 
 
 def _is_statistic(module: SourceModule, call: ast.Call) -> bool:
     if called_name(call) not in _RUNNING | _BY_ORDER:
         return False
-    if any(it.arg in ("key", "weights") for it in call.keywords):
+    if any(keyword.arg in ("key", "weights") for keyword in call.keywords):
         return False  # What it goes by may change from step to step.
     full = full_name(call.func, module.imports)
     is_method = isinstance(call.func, ast.Attribute) and not full
@@ -165,7 +165,7 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
             isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Load)
             for it in other.walk()
         )
-        of_it = [it for it in calls if _is_statistic(module, it) and _is_of(it, name)]
+        of_it = [call for call in calls if _is_statistic(module, call) and _is_of(call, name)]
         if reads > len(of_it):
             return set()
         found |= {called_name(it) for it in of_it}

@@ -115,7 +115,7 @@ def _on_a_line(statement: Statement) -> Iterator[tuple[ast.AST, _Loop]]:
             called, through = _called_for_each(node)
             match called:
                 case ast.Lambda(args=ast.arguments(args=[_, *_] as arguments, defaults=[])):
-                    own = {it.arg for it in arguments}
+                    own = {argument.arg for argument in arguments}
                     yield node, _Loop(through, own, [called.body])
                 case ast.Name() | ast.Attribute() if through:
                     yield node, _Loop(through, set(), [ast.Call(called, through, [])])
@@ -126,7 +126,7 @@ def _called_for_each(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr]]:
     name = called_name(call)
     if name == "map" and isinstance(call.func, ast.Name) and len(call.args) > 1:
         return call.args[0], [call.args[1]]
-    key = next((it.value for it in call.keywords if it.arg == "key"), None)
+    key = next((keyword.value for keyword in call.keywords if keyword.arg == "key"), None)
     if name not in _KEYED or key is None:
         return None, []
     if isinstance(call.func, ast.Attribute) and name == "sort":
@@ -239,7 +239,7 @@ class _Body:
                 return False
             # The best so far is compared with, and nothing else.
             sides = (condition.left, *condition.comparators)
-            self.worked += (it for it in sides if not (isinstance(it, ast.Name) and it.id in best))
+            self.worked += (side for side in sides if not (isinstance(side, ast.Name) and side.id in best))
         self.kept |= best
         return not any(isinstance(it, ast.Call) for kept in self.only_kept for it in ast.walk(kept))
 
@@ -312,7 +312,7 @@ def _length(source: ast.expr, known: Mapping[str, Value]) -> int:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
             return number
         case ast.Call(func=ast.Name(id="zip"), args=[_, *_] as parts):
-            return min(_length(_through(it, None), known) for it in parts)
+            return min(_length(_through(part, None), known) for part in parts)
     return 0
 
 

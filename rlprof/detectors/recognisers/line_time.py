@@ -82,7 +82,7 @@ def own_time(
     """The own time of ``found``; None where all of it is less than ``least_share`` of the critical time."""
 
     def own_us(each: FoundT) -> float:
-        return sum(profile.steady.self_cost(it).wall_us for it in each.nodes)
+        return sum(profile.steady.self_cost(node).wall_us for node in each.nodes)
 
     return time_by(own_us, profile, lines, found, least_share)
 
@@ -129,9 +129,9 @@ def lines_time(
         if frame.line not in places.get(frame.file, ()) or not lines.is_yours(frame):
             continue
         below = (
-            it
-            for it in tree.children(node)
-            if installed_package(tree.frame(it).file) == package or calls(frame, tree.frame(it))
+            child
+            for child in tree.children(node)
+            if installed_package(tree.frame(child).file) == package or calls(frame, tree.frame(child))
         )
         claimed = {node}.union(*(tree.subtree(it) for it in below)) - nodes
         nodes |= claimed

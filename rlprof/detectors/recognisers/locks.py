@@ -51,7 +51,7 @@ def work_under_locks(profile: Profile) -> HeldWork:
 
 def asleep_for_locks(profile: Profile) -> float:
     """Part of the critical threads' own time that they are asleep for a lock."""
-    critical = [it for it in profile.activities if it.is_critical]
+    critical = [activity for activity in profile.activities if activity.is_critical]
     asleep = sum(
         cost.idle_us
         for activity in critical

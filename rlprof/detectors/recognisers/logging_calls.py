@@ -177,7 +177,7 @@ def _level(call: ast.Call, called: Callee, loggers: frozenset[str], wrappers: Wr
         if called.is_seen or is_library:
             return last if is_library and last in LEVELS else ""
     name = called_name(call)
-    if name in LEVELS and any(it in loggers or _LOGGER_NAME.search(it) for it in _receivers(call)):
+    if name in LEVELS and any(receiver in loggers or _LOGGER_NAME.search(receiver) for receiver in _receivers(call)):
         return name
     # The wrapper's file is not in the run file when it costs little: the name has to say it all.
     is_unseen = (
@@ -231,9 +231,9 @@ def _logger_names(module: SourceModule) -> frozenset[str]:
 def _imported_loggers(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom):
         if node.module in _LOGGER_MODULE:
-            yield from (it.asname or it.name for it in node.names if it.name == "logger")
+            yield from (name.asname or name.name for name in node.names if name.name == "logger")
         return
-    yield from (it.asname or it.name for it in node.names if it.name in _LOGGER_MODULE)
+    yield from (name.asname or name.name for name in node.names if name.name in _LOGGER_MODULE)
 
 
 def _is_guarded(call: _LogCall) -> bool:
@@ -260,9 +260,9 @@ def _message_arguments(call: ast.Call) -> Sequence[ast.expr]:
     """Return what a logging call is given to say; ``log`` takes the level first."""
     positional = call.args[1:] if called_name(call) == "log" and len(call.args) > 1 else call.args
     named = [
-        it.value
-        for it in call.keywords
-        if it.arg not in ("exc_info", "extra", "stack_info", "stacklevel")
+        keyword.value
+        for keyword in call.keywords
+        if keyword.arg not in ("exc_info", "extra", "stack_info", "stacklevel")
     ]
     return [*positional, *named]
 
@@ -270,14 +270,14 @@ def _message_arguments(call: ast.Call) -> Sequence[ast.expr]:
 def _in_the_call(call: _LogCall) -> EagerMessage | None:
     arguments = call.arguments
     eager = [
-        it
-        for it in arguments
-        if is_eager_text(it) or (call.is_direct and _is_work_for_a_quiet_call(it, call.level))
+        argument
+        for argument in arguments
+        if is_eager_text(argument) or (call.is_direct and _is_work_for_a_quiet_call(argument, call.level))
     ]
     if not eager:
         return None
     inside = {
-        called_name(node) for it in arguments for node in ast.walk(it) if isinstance(node, ast.Call)
+        called_name(node) for argument in arguments for node in ast.walk(argument) if isinstance(node, ast.Call)
     }
     return _message(call, call.lines, call.lines, _other_calls(call.statement, inside))
 
@@ -339,7 +339,7 @@ def _variables(
         if reads_in_calls[name] and reads[name] == reads_in_calls[name] and builds_text(value):
             call_lines = frozenset[int]().union(*(call.lines for call in takers[name]))
             loudest = next(
-                (it for it in takers[name] if it.level not in QUIET_LEVELS), takers[name][0]
+                (taker for taker in takers[name] if taker.level not in QUIET_LEVELS), takers[name][0]
             )
             yield _message(loudest, _lines(statement.node), call_lines, frozenset())
 

@@ -107,7 +107,7 @@ def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
             continue
         if asked is not None and not asked.is_network:
             continue
-        given = [*call.args, *(it.value for it in call.keywords)]
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if needs_no_other_turn(turns.body, call, given, call.func):
             seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
             on_cpu = all(it.is_on_cpu for it in seen if it.is_array)

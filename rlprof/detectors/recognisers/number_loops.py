@@ -199,22 +199,22 @@ class _Reading:
     def _only_appends(self, name: str) -> bool:
         """Tell whether nothing in the loop reads the list that a turn appends to."""
         nodes = list(_nodes(self._turns.body))
-        uses = sum(isinstance(it, ast.Name) and it.id == name for it in nodes)
+        uses = sum(isinstance(node, ast.Name) and node.id == name for node in nodes)
         appends = sum(
-            isinstance(it, ast.Attribute) and it.attr == "append" and root_name(it) == name
-            for it in nodes
+            isinstance(node, ast.Attribute) and node.attr == "append" and root_name(node) == name
+            for node in nodes
         )
         through = {
             part.id
-            for it in self._turns.elements.values()
-            for part in ast.walk(it)
+            for element in self._turns.elements.values()
+            for part in ast.walk(element)
             if isinstance(part, ast.Name)
         }
         return uses == appends and name not in through
 
     def _are_its_places(self) -> bool:
         """Tell whether a turn reads and writes at one place alone, its own, of what has as many places as there are turns."""
-        items = [it for it in _nodes(self._turns.body) if isinstance(it, ast.Subscript)]
+        items = [node for node in _nodes(self._turns.body) if isinstance(node, ast.Subscript)]
         if len({ast.unparse(it.slice) for it in items}) > 1:
             return False
         for item in items:
@@ -254,7 +254,7 @@ class _Reading:
             case ast.UnaryOp(operand=operand):
                 return self._is_number(operand)
             case ast.Compare(left=left, ops=ops, comparators=others):
-                are_compared = all(isinstance(it, _COMPARED) for it in ops)
+                are_compared = all(isinstance(operator, _COMPARED) for operator in ops)
                 return are_compared and all(map(self._is_number, (left, *others)))
             case ast.BoolOp(values=values):
                 return all(map(self._is_number, values))
@@ -267,9 +267,9 @@ class _Reading:
     def _places(self) -> set[str]:
         """Names that stand in brackets: numbers of places."""
         return {
-            it.slice.id
-            for it in _nodes(self._turns.body)
-            if isinstance(it, ast.Subscript) and isinstance(it.slice, ast.Name)
+            node.slice.id
+            for node in _nodes(self._turns.body)
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
         }
 
     def _made(self) -> set[str]:
@@ -284,9 +284,9 @@ class _Reading:
 
 def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
     """Tell whether the function has two names for one array, ``after = values[1:]``, of which a turn writes to one and reads the other."""
-    items = [it for it in _nodes(turns.body) if isinstance(it, ast.Subscript)]
-    written = {ast.unparse(it.value) for it in items if not isinstance(it.ctx, ast.Load)}
-    used = {ast.unparse(it.value) for it in items} | set(map(ast.unparse, turns.elements.values()))
+    items = [node for node in _nodes(turns.body) if isinstance(node, ast.Subscript)]
+    written = {ast.unparse(item.value) for item in items if not isinstance(item.ctx, ast.Load)}
+    used = {ast.unparse(item.value) for item in items} | set(map(ast.unparse, turns.elements.values()))
     for statement in module.statements:
         if statement.function is not module.function_at(line):
             continue
@@ -317,7 +317,7 @@ def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -
         for it in (left, right)
         if isinstance(it, ast.Constant) and isinstance(it.value, int | float)
     ]
-    if any(abs(it) > _LARGEST for it in constants):
+    if any(abs(constant) > _LARGEST for constant in constants):
         return False
     if isinstance(op, ast.Pow):
         return isinstance(right, ast.Constant) and right.value in _POWERS

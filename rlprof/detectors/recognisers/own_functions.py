@@ -35,10 +35,10 @@ class OwnFunction(NamedTuple):
         first = names[: int(self.is_method)]
         names = names[len(first) :]
         graphs = {id(it) for it in held}
-        every = {*names, *(it.arg for it in arguments.kwonlyargs)}
+        every = {*names, *(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs)}
         every |= {it.arg for it in (arguments.vararg, arguments.kwarg) if it}
         found = set(first) if receiver else set()
-        if any(isinstance(it, ast.Starred) for it in call.args) or any(
+        if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
             it.arg is None for it in call.keywords
         ):
             return frozenset(found | every) if graphs else frozenset(found)
@@ -50,7 +50,7 @@ class OwnFunction(NamedTuple):
         found.update(
             name for name, value in zip(names, call.args, strict=False) if id(value) in graphs
         )
-        if arguments.vararg and any(id(it) in graphs for it in call.args[len(names) :]):
+        if arguments.vararg and any(id(argument) in graphs for argument in call.args[len(names) :]):
             found.add(arguments.vararg.arg)
         for keyword in call.keywords:
             if id(keyword.value) in graphs:

@@ -159,7 +159,7 @@ def _updates(profile: Profile, functions: set[_Function]) -> Iterator[int]:
     for top in tree.topmost(asks_network):
         frames = map(tree.frame, tree.ancestors(top))
         is_update = bool(profile.parts) and profile.parts[top] == LEARNING
-        if not is_update or not any((it.file, it.function) in functions for it in frames):
+        if not is_update or not any((frame.file, frame.function) in functions for frame in frames):
             continue
         nodes = [*tree.subtree(top)]
         # Others take entities, actions or stacked frames that are filled up: their width is that of a layer.

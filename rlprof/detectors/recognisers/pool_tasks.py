@@ -93,8 +93,8 @@ class PoolTasks:
             return None
         tasks = [
             seen.length
-            for it in turns.elements.values()
-            if (seen := value_of(it, known)) and seen.length
+            for element in turns.elements.values()
+            if (seen := value_of(element, known)) and seen.length
         ]
         workers = [
             number for number in (_workers(module), *tasks, *_literal(turns)) if number is not None
@@ -147,17 +147,17 @@ def _could_all_be_given(task: _Task, turns: Turns) -> bool:
     if task.given not in calls or any(isinstance(node, _MORE) for node in nodes):
         return False
     sources = list(turns.elements.values())
-    if any(isinstance(it, ast.Call) and called_name(it) not in _TURNS for it in sources):
+    if any(isinstance(source, ast.Call) and called_name(source) not in _TURNS for source in sources):
         return False
     arguments = task.arguments()
     given = variables_read(*arguments)
     if given.isdisjoint(turns.elements):
         return False
-    others = [it for it in calls if it is not task.given and it is not task.waits]
-    through = {ast.unparse(it) for it in sources}
+    others = [call for call in calls if call is not task.given and call is not task.waits]
+    through = {ast.unparse(source) for source in sources}
     if any(
-        called_name(it) not in _KEEPS or ast.unparse(receiver(it) or it.func) in through
-        for it in others
+        called_name(other) not in _KEEPS or ast.unparse(receiver(other) or other.func) in through
+        for other in others
     ):
         return False
     # Parts of objects are written nowhere: another task may be given the object.
@@ -172,7 +172,7 @@ def _could_all_be_given(task: _Task, turns: Turns) -> bool:
         for node in nodes
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     }
-    if not stored.isdisjoint(given | {root for it in sources for root in variables_read(it)}):
+    if not stored.isdisjoint(given | {root for source in sources for root in variables_read(source)}):
         return False
     return needs_no_other_turn(turns.body, task.waits, arguments, task.pool, by_any_call=True)
 
@@ -191,7 +191,7 @@ def _workers(module: SourceModule) -> int | None:
     for statement in module.statements:
         for call in (it for part in statement.expressions() for it in _calls(part)):
             if called_name(call) in _MAKERS:
-                words = (it.value for it in call.keywords if it.arg in ("max_workers", "processes"))
+                words = (keyword.value for keyword in call.keywords if keyword.arg in ("max_workers", "processes"))
                 for number in (*call.args[:1], *words):
                     if isinstance(number, ast.Constant) and isinstance(number.value, int):
                         return number.value

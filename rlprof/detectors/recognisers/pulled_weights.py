@@ -56,7 +56,7 @@ def pulled_weights(profile: Profile, lines: UserLines) -> list[PulledWeights]:
         callers = (above for above in tree.ancestors(node) if lines.is_yours(tree.frame(above)))
         for above in (node, *islice(callers, MOST_CALLERS)):
             frame = tree.frame(above)
-            if any(it.conditions for it in lines.statements(frame)):
+            if any(statement.conditions for statement in lines.statements(frame)):
                 break  # Not at each step: when an episode is over, or when there are new ones.
             module = lines.module(frame.file)
             loop = module.innermost_loop(frame.line) if module is not None else None

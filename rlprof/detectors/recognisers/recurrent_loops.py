@@ -150,7 +150,7 @@ class RecurrentLoops:
         return frozenset[int]().union(*(it.nodes for it in self.found))
 
     def us(self, nodes: frozenset[int] | set[int]) -> float:
-        return sum(self.tree.self_cost(it).wall_us for it in nodes)
+        return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
     def backward(self) -> Saving | None:
         """Return what goes of the backward pass: as much as of the loops, of the part that is theirs."""
@@ -199,8 +199,8 @@ class RecurrentLoops:
             lines = range(around.first_line, around.last_line + 1)
         else:
             loops = [*module.loops_around(statement.first_line)]
-            first = min((it.lineno for it in loops), default=statement.first_line)
-            last = max((it.end_lineno or it.lineno for it in loops), default=statement.last_line)
+            first = min((loop.lineno for loop in loops), default=statement.first_line)
+            last = max((loop.end_lineno or loop.lineno for loop in loops), default=statement.last_line)
             lines = range(first, last + 1)
         return {**self._values.between(file, lines), **self._values.of(file, statement)}
 
@@ -287,7 +287,7 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
                 ) as call
             ):
                 # As ``unbind``, with an axis of length 1 left in each.
-                along = [*args, *(it.value for it in call.keywords if it.arg == "dim")]
+                along = [*args, *(keyword.value for keyword in call.keywords if keyword.arg == "dim")]
                 yield of, _number(along[0]) if along else 0
             case source:
                 yield source, 0
@@ -296,7 +296,7 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
         match node:
             case ast.Subscript(value=of, slice=ast.Tuple(elts=parts), ctx=ast.Load()):
                 axes = [number for number, it in enumerate(parts) if _is_in(it, counters)]
-                if axes and all(isinstance(it, ast.Slice) for it in parts[: axes[0]]):
+                if axes and all(isinstance(part, ast.Slice) for part in parts[: axes[0]]):
                     yield of, axes[0]
             case ast.Subscript(value=of, slice=index, ctx=ast.Load()) if _is_in(index, counters):
                 yield of, 0

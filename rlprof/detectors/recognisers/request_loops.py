@@ -58,11 +58,11 @@ class RequestLoops:
         self._kinds = profile.wait_kinds
         self._values = Values(profile.values)
         self._tasks = PoolTasks(profile, lines)
-        critical = [it for it in profile.activities if it.is_critical and it.is_main]
+        critical = [activity for activity in profile.activities if activity.is_critical and activity.is_main]
         self._askers = critical + [
-            it for it in profile.activities if it.is_main and it not in critical
+            activity for activity in profile.activities if activity.is_main and activity not in critical
         ]
-        self._critical_us = sum(it.wall_us for it in profile.activities if it.is_critical)
+        self._critical_us = sum(activity.wall_us for activity in profile.activities if activity.is_critical)
 
     def found(self) -> list[RequestLoop]:
         """Read the threads' own time: in the steady phase the work of those that they wait for has taken the waits' place. Who asks may be
@@ -140,20 +140,20 @@ class _Request(NamedTuple):
         inside = list(_calls(turns.body))
         at_times = list(_calls(_under_conditions(turns.body)))
         asks = [
-            it
-            for it in self.asks
-            if any(it is each for each in inside)
-            and not any(it is each for each in at_times)
-            and (it is self.waits or _is_of_turn(it, turns))
+            ask
+            for ask in self.asks
+            if any(ask is each for each in inside)
+            and not any(ask is each for each in at_times)
+            and (ask is self.waits or _is_of_turn(ask, turns))
         ]
-        given = [arg for it in asks for arg in (*it.args, *(word.value for word in it.keywords))]
+        given = [arg for ask in asks for arg in (*ask.args, *(word.value for word in ask.keywords))]
         return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
 
     @property
     def is_of_one_worker(self) -> bool:
         """True if the function asks the worker for whose answer it waits."""
         own = root_name(self.worker)
-        asked = [of for it in self.asks if (of := receiver(it)) is not None]
+        asked = [of for ask in self.asks if (of := receiver(ask)) is not None]
         return self.waits in self.asks or any(root_name(of) == own for of in asked)
 
 

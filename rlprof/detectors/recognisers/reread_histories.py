@@ -185,15 +185,15 @@ def _goes_both_ways(module: SourceModule) -> bool:
 
 def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Function) -> bool:
     """Tell whether the network is handed no state of the step before."""
-    states = [*call.args[1:], *(it.value for it in call.keywords)]
-    return all(_is_zero(it, known, function) for it in states)
+    states = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+    return all(_is_zero(state, known, function) for state in states)
 
 
 def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) -> bool:
     if isinstance(state, ast.Constant):
         return state.value is None
     if isinstance(state, ast.Tuple):
-        return all(_is_zero(it, known, function) for it in state.elts)
+        return all(_is_zero(element, known, function) for element in state.elts)
     if isinstance(state, ast.Name):
         value, made = value_of(state, known), only_value(function, state.id)
         is_none = value is not None and value.types == {"NoneType"}
@@ -234,7 +234,7 @@ def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
     if len(outputs) != 1:
         return False
     reads = [*_reads(levels[0], outputs)]
-    return all(_is_index(above.get(it), -1) or _is_returned(levels, it) for it in reads)
+    return all(_is_index(above.get(read), -1) or _is_returned(levels, read) for read in reads)
 
 
 def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
@@ -279,9 +279,9 @@ def _is_index(node: ast.AST | None, number: int) -> bool:
         return False
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     told = [
-        it.lower if isinstance(it, ast.Slice) and it.upper is None else it
-        for it in parts
-        if not (isinstance(it, ast.Slice) and it.lower is None)
+        part.lower if isinstance(part, ast.Slice) and part.upper is None else part
+        for part in parts
+        if not (isinstance(part, ast.Slice) and part.lower is None)
     ]
     texts = [ast.unparse(it) for it in told if it is not None]
     return str(number) in texts and set(texts) <= {str(number), "0"}

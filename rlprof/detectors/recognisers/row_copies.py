@@ -250,7 +250,7 @@ def _source(made: ast.expr | None) -> str | None:
 def _copies_rows(call: ast.Call) -> bool:
     name, args = called_name(call), call.args
     if name == "repeat_interleave":
-        along = [*args[1:2], *(it.value for it in call.keywords if it.arg == "dim")]
+        along = [*args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "dim")]
         return [ast.unparse(it) for it in along] == ["0"]
     return name in _ALONG_ROWS and bool(args) and ast.unparse(args[0]) != "1"
 

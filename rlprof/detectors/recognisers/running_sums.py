@@ -61,7 +61,7 @@ def _is_plain(statement: ast.stmt) -> bool:
     """Tell whether it does nothing but reckon with variables, or end the loop."""
     match statement:
         case ast.Assign(targets=targets):
-            return all(isinstance(it, ast.Name) for it in targets)
+            return all(isinstance(target, ast.Name) for target in targets)
         case ast.AugAssign(target=target):
             return isinstance(target, ast.Name)
         case ast.If(body=body, orelse=rest):

@@ -51,7 +51,7 @@ def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
     if isinstance(statement.node, ast.With) and _opens(statement.node):
         # The file is opened to save something to it.
         parts = chain(parts, ast.walk(ast.Module(statement.node.body, [])))
-    calls = [it for it in parts if isinstance(it, ast.Call) and called_name(it) in _SAVES]
+    calls = [part for part in parts if isinstance(part, ast.Call) and called_name(part) in _SAVES]
     known = values.of(frame.file, statement) if calls else {}
     callees = (callee(call, known, module) for call in calls)
     return any(not it.is_yours and it.name != _ROWS for it in callees)
@@ -59,5 +59,5 @@ def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
 
 def _opens(node: ast.With) -> bool:
     """Tell ``with open(path) as file`` from a pool, a lock or a range of a profiler, in whose body something is saved as well."""
-    calls = (it.context_expr for it in node.items if isinstance(it.context_expr, ast.Call))
-    return any(_OPENS.search(called_name(it)) for it in calls)
+    calls = (item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call))
+    return any(_OPENS.search(called_name(call)) for call in calls)

@@ -114,7 +114,7 @@ def _seen_numbers(
         case ast.BinOp(left=left, right=right):
             parts: list[ast.expr] = [left, right]
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            sizes = [_seen_numbers(it, known, module) for it in elements]
+            sizes = [_seen_numbers(element, known, module) for element in elements]
             return None if None in sizes else sum(filter(None, sizes))
         case ast.Compare(left=left, comparators=others):
             parts = [left, *others]
@@ -126,5 +126,5 @@ def _seen_numbers(
             parts = arguments
         case _:
             return None
-    sizes = [_seen_numbers(it, known, module) for it in parts]
+    sizes = [_seen_numbers(part, known, module) for part in parts]
     return None if None in sizes else max(filter(None, sizes), default=None)

@@ -163,17 +163,17 @@ def _size_of_arguments(call: ast.Call, sizes: Mapping[str, str]) -> str:
         return _Size.NUMBER if _draws_one(call, sizes) else _Size.UNKNOWN
     if name not in _ON_VALUES or not call.args:
         return _Size.UNKNOWN
-    return _widest(_size(it, sizes) for it in call.args)
+    return _widest(_size(argument, sizes) for argument in call.args)
 
 
 def _draws_one(call: ast.Call, sizes: Mapping[str, str]) -> bool:
     """Tell whether one number is drawn, not an array of them."""
     name = called_name(call)
-    if any(it.arg == "size" for it in call.keywords):
+    if any(keyword.arg == "size" for keyword in call.keywords):
         return False
     if name in ("rand", "randn", "random"):
         return not call.args
-    numbers = all(_size(it, sizes) == _Size.NUMBER for it in call.args[:2])
+    numbers = all(_size(argument, sizes) == _Size.NUMBER for argument in call.args[:2])
     if name == "choice":
         return len(call.args) == 1 and _size(call.args[0], sizes) in (_Size.NUMBER, _Size.FEW)
     return numbers and len(call.args) <= 2
@@ -189,11 +189,11 @@ def _size(expression: ast.expr, sizes: Mapping[str, str]) -> str:
     if isinstance(expression, ast.Compare):
         return _widest(_size(it, sizes) for it in (expression.left, *expression.comparators))
     if isinstance(expression, ast.List | ast.Tuple):
-        if len(expression.elts) > FEW or any(isinstance(it, ast.Starred) for it in expression.elts):
+        if len(expression.elts) > FEW or any(isinstance(element, ast.Starred) for element in expression.elts):
             return _Size.UNKNOWN
-        if all(_size(it, sizes) == _Size.NUMBER for it in expression.elts):
+        if all(_size(element, sizes) == _Size.NUMBER for element in expression.elts):
             return _Size.FEW
-        looks_so = all(_looks_like_a_number(it, sizes) for it in expression.elts)
+        looks_so = all(_looks_like_a_number(element, sizes) for element in expression.elts)
         return _Size.LIKELY if looks_so else _Size.UNKNOWN
     if isinstance(expression, ast.Call):
         return _size_of_call(expression, sizes)
@@ -213,7 +213,7 @@ def _looks_like_a_number(expression: ast.expr, sizes: Mapping[str, str]) -> bool
 
 def _size_of_operation(operation: ast.BinOp, sizes: Mapping[str, str]) -> str:
     sides = (operation.left, operation.right)
-    found = [_size(it, sizes) for it in sides]
+    found = [_size(side, sizes) for side in sides]
     own = any(
         size in (_Size.NUMBER, _Size.FEW) and isinstance(side, ast.Attribute)
         for side, size in zip(sides, found, strict=True)
@@ -242,13 +242,13 @@ def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:
     if name in _DRAWS:
         return _Size.NUMBER if _draws_one(call, sizes) else _Size.UNKNOWN
     if name in ("norm", "mean", "sum", "argmax", "argmin", "any", "all", "dot", "max", "min"):
-        along = any(it.arg == "axis" for it in call.keywords) or len(call.args) > 1
+        along = any(keyword.arg == "axis" for keyword in call.keywords) or len(call.args) > 1
         return _Size.UNKNOWN if along and name != "dot" else _size_of_result(call, sizes)
     return _size_of_arguments(call, sizes)
 
 
 def _size_of_result(call: ast.Call, sizes: Mapping[str, str]) -> str:
-    small = all(_size(it, sizes) in (_Size.NUMBER, _Size.FEW) for it in call.args)
+    small = all(_size(argument, sizes) in (_Size.NUMBER, _Size.FEW) for argument in call.args)
     return _Size.NUMBER if small else _Size.UNKNOWN
 
 
@@ -302,15 +302,15 @@ def _parameters(function: Function | None, given: Mapping[str, str]) -> dict[str
     """Likely sizes of a function's parameters: of the variables of the same name in the file."""
     arguments = function.node.args.args if function else []
     few = (_Size.NUMBER, _Size.FEW, _Size.LIKELY)
-    return {it.arg: _Size.LIKELY for it in arguments if given.get(it.arg) in few}
+    return {argument.arg: _Size.LIKELY for argument in arguments if given.get(argument.arg) in few}
 
 
 def _annotated(function: Function) -> dict[str, str]:
     arguments = (*function.node.args.args, *function.node.args.kwonlyargs)
     return {
-        it.arg: _Size.NUMBER
-        for it in arguments
-        if isinstance(it.annotation, ast.Name) and it.annotation.id in _SCALAR_TYPES
+        argument.arg: _Size.NUMBER
+        for argument in arguments
+        if isinstance(argument.annotation, ast.Name) and argument.annotation.id in _SCALAR_TYPES
     }
 
 

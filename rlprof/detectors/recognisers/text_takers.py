@@ -173,7 +173,7 @@ def _is_output(statement: Statement) -> bool:
 
 
 def _keyword_only(given: ast.arguments) -> set[str]:
-    return {it.arg for it in given.kwonlyargs}
+    return {kwonlyarg.arg for kwonlyarg in given.kwonlyargs}
 
 
 def names_in(expressions: Collection[ast.expr]) -> frozenset[str]:

@@ -218,7 +218,7 @@ class TurnInvariants:
             case ast.Call(func=ast.Name(id="range"), args=[number]):
                 return self._parameters.value(number)
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
-                return None if any(isinstance(it, ast.Starred) for it in parts) else len(parts)
+                return None if any(isinstance(part, ast.Starred) for part in parts) else len(parts)
         seen: Value | None = value_of(
             through, self._values.between(turn.file, range(turn.line, turn.line + 1))
         )
@@ -240,5 +240,5 @@ def _is_written_to(module: SourceModule, call: BoundCall) -> bool:
         case ast.Return(value=value) if value is call.node:
             return True
         case ast.Assign(targets=targets, value=value) if value is call.node:
-            return any(is_changed(module, call.statement.function, it) for it in targets)
+            return any(is_changed(module, call.statement.function, target) for target in targets)
     return False

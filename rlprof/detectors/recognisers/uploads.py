@@ -148,7 +148,7 @@ def _makes_floats(node: ast.AST) -> bool:
         case ast.Call() if called_name(node) in _FLOATING:
             return True
         case ast.Call(args=args, keywords=keywords):
-            given = [*args, *(it.value for it in keywords if it.arg == "dtype")]
+            given = [*args, *(keyword.value for keyword in keywords if keyword.arg == "dtype")]
             return any(ast.unparse(it).strip("'\"").endswith(_FLOATS) for it in given)
     return False
 
@@ -174,11 +174,11 @@ def _outlives_a_use(source: ast.expr, line: int, module: SourceModule) -> bool:
         return isinstance(source, ast.Attribute)
     names = _gone_through(source.id, line, module) or {source.id}
     function = module.function_at(line)
-    inside = [it for it in module.statements if it.function is function]
+    inside = [statement for statement in module.statements if statement.function is function]
     loops = [*module.loops_around(line)]
     if not loops:
         return False
-    outermost = min(it.lineno for it in loops)
+    outermost = min(loop.lineno for loop in loops)
     given = {
         name: it.first_line
         for it in inside

@@ -61,12 +61,12 @@ class WorkerStart:
 
 def worker_start(profile: Profile) -> WorkerStart:
     processes = tuple(
-        it
-        for it in profile.processes
-        if it.start_method in POOLED and profile.process_roles.get(it.id) not in SERVICES
+        process
+        for process in profile.processes
+        if process.start_method in POOLED and profile.process_roles.get(process.id) not in SERVICES
     )
-    roles = {profile.process_roles.get(it.id, "") for it in processes}
-    pooled = {it.id for it in processes}
+    roles = {profile.process_roles.get(process.id, "") for process in processes}
+    pooled = {process.id for process in processes}
     others = {role for it, role in profile.process_roles.items() if it not in pooled}
     # Reading the stacks takes a while: not where all start-up together would be too little.
     enough = profile.start_up.total.wall_us >= MIN_SHARE_REMADE * profile.run.wall_us
@@ -103,10 +103,10 @@ def _usually_alive(processes: Iterable[Process], end_us: int) -> int:
     """
     changes = sorted(
         change
-        for it in processes
+        for process in processes
         for change in (
-            (it.started_us, 1),
-            (it.ended_us if it.ended_us is not None else end_us, -1),
+            (process.started_us, 1),
+            (process.ended_us if process.ended_us is not None else end_us, -1),
         )
     )
     alive = last_us = 0
@@ -125,7 +125,7 @@ def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int
     Whose they are their roles say: not every stack reaches up to where ``multiprocessing`` began.
     """
     tree = profile.start_up
-    of_workers = {it for it in set(profile.node_roles.values()) if it and it.issubset(workers)}
+    of_workers = {role for role in set(profile.node_roles.values()) if role and role.issubset(workers)}
     known: dict[int, bool] = {NO_PARENT: False}
     return frozenset(
         node

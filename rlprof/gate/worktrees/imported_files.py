@@ -38,15 +38,15 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     ours = [it for it in told if _tree_of(it, own, other) == own]
     theirs = [it for it in told if _tree_of(it, own, other) == other]
     misled = list(_misled(theirs, own, other, named))
-    tracked = (own / it for it in tracked_files(own))
+    tracked = (own / file for file in tracked_files(own))
     elsewhere = set(told).difference(tracked, misled)
     copies = list(copies_among(sorted(elsewhere), own, other))
     return ImportedFiles(
         is_told=bool(told),
         own=len(ours) + sum(_tree_of(it, own, other) == own for it in named),
         of_other=tuple(it.relative_to(other) for it in misled),
-        copies=tuple(it.place for it in copies),
-        not_run=tuple(it.place for it in copies if it.hides_change),
+        copies=tuple(copy.place for copy in copies),
+        not_run=tuple(copy.place for copy in copies if copy.hides_change),
     )
 
 
@@ -225,7 +225,7 @@ def tracked_modules(root: Path) -> Mapping[Path, Path]:
     """Tracked modules that an installation would bring, by their place in the topmost package: that of
     ``libs/a/src/lab/policy.py`` is ``lab/policy.py``, if ``libs/a`` is a project.
     """
-    tracked = [Path(it) for it in sorted(tracked_files(root))]
+    tracked = [Path(file) for file in sorted(tracked_files(root))]
     projects = {Path(), *(it.parent for it in tracked if it.name in _OF_A_PROJECT)}
     roots = {project / layout for project in projects for layout in _LAYOUTS}
     packages = {it.parent for it in tracked if it.name == "__init__.py"}

@@ -71,9 +71,9 @@ class AmdGpus:
         handle = self._handles[index]
         processes = self._ask(self._smi.amdsmi_get_gpu_process_list, handle) or ()
         held = {
-            it["pid"]: _number(it.get("memory_usage"), "vram_mem")
-            for it in processes
-            if isinstance(it, Mapping)  # Before ROCm 6 these were handles of the C library.
+            process["pid"]: _number(process.get("memory_usage"), "vram_mem")
+            for process in processes
+            if isinstance(process, Mapping)  # Before ROCm 6 these were handles of the C library.
         }
         return GpuState(
             levels=dict(self._levels(handle)),
@@ -138,7 +138,7 @@ def _number(told: Any, *keys: str) -> float | None:
     if not isinstance(told, Mapping):
         return None
     numbers = (told.get(key) for key in keys)
-    return next((float(it) for it in numbers if isinstance(it, int | float)), None)
+    return next((float(number) for number in numbers if isinstance(number, int | float)), None)
 
 
 def _text(told: Any, key: str) -> str:

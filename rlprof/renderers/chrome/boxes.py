@@ -48,11 +48,11 @@ def thinnest_share(threads: Iterable[ThreadStacks], nodes: tuple[Node, ...]) -> 
     for thread in threads:
         for _, tree in _trees(thread, nodes):
             times, total = (
-                [tree.total_cost(it).wall_us for it in tree.hot_nodes()],
+                [tree.total_cost(node).wall_us for node in tree.hot_nodes()],
                 tree.total.wall_us,
             )
             for position, share in enumerate(THINNEST):
-                counts[position] += sum(it >= share * total for it in times)
+                counts[position] += sum(time >= share * total for time in times)
     fitting = (share for share, count in zip(THINNEST, counts, strict=True) if count <= MOST_BOXES)
     return next(fitting, THINNEST[-1])
 
@@ -94,7 +94,7 @@ def _laid_out(tree: CallTree, start: int, end: int, thinnest: float) -> Iterator
 
     def side_by_side(siblings: Sequence[int], left: int) -> list[tuple[int, int]]:
         """(node, where it begins) of those that can be seen."""
-        times = [tree.total_cost(it).wall_us for it in siblings]
+        times = [tree.total_cost(sibling).wall_us for sibling in siblings]
         begins = accumulate(times, initial=left)
         seen = zip(siblings, begins, times, strict=False)
         return [(node, begin) for node, begin, time in seen if time >= least]
@@ -112,7 +112,7 @@ def _laid_out(tree: CallTree, start: int, end: int, thinnest: float) -> Iterator
 def _trees(thread: ThreadStacks, nodes: tuple[Node, ...]) -> Iterator[tuple[int, CallTree]]:
     """Yield what the thread did in each slice."""
     for number, times in groupby(thread.times, key=lambda it: it.slice):
-        costs = {it.node: Cost(it.wall_us, it.idle_us, it.cpu_us) for it in times}
+        costs = {time.node: Cost(time.wall_us, time.idle_us, time.cpu_us) for time in times}
         yield number, CallTree(nodes, costs)
 
 

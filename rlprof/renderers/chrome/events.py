@@ -74,8 +74,8 @@ class Clock:
 
     def start(self, us: float) -> int:
         """When that which begins at ``us`` begins: after what is put in at that moment."""
-        return round(us) + sum(it.length_us for it in self._insets if it.at_us <= us)
+        return round(us) + sum(inset.length_us for inset in self._insets if inset.at_us <= us)
 
     def end(self, us: float) -> int:
         """When that which ends at ``us`` ends: before what is put in at that moment."""
-        return round(us) + sum(it.length_us for it in self._insets if it.at_us < us)
+        return round(us) + sum(inset.length_us for inset in self._insets if inset.at_us < us)

@@ -78,9 +78,9 @@ def _phases(phases: Sequence[Phase], pid: int, tid: int, clock: Clock) -> Iterat
 def _finding(priced: PricedFinding, report: Report, tid: int, clock: Clock) -> Event:
     """A finding lies over the phase that it costs: when in it the time goes is not said here."""
     finding = priced.finding
-    phases = [it for it in report.phases if it.kind is finding.phase]
-    start_us = min((it.start_us for it in phases), default=0)
-    end_us = max((it.end_us for it in phases), default=report.run.wall_us)
+    phases = [phase for phase in report.phases if phase.kind is finding.phase]
+    start_us = min((phase.start_us for phase in phases), default=0)
+    end_us = max((phase.end_us for phase in phases), default=report.run.wall_us)
     return complete(
         printable(finding.title),
         "finding",
@@ -94,7 +94,7 @@ def _finding(priced: PricedFinding, report: Report, tid: int, clock: Clock) -> E
         ),
         gives=wording.unglued(wording.price_after(priced, report)),
         confidence=finding.confidence.value,
-        places=[f"{printable(it.file)}:{it.line}" for it in finding.locations],
+        places=[f"{printable(location.file)}:{location.line}" for location in finding.locations],
         evidence=[printable(wording.unglued(it)) for it in finding.evidence],
         fix=printable(wording.unglued(finding.fix), 2_000),
     )

@@ -40,7 +40,7 @@ def process_groups(report: Report) -> list[View]:
     pending = [(0, numbers) for numbers in reversed(_alike(children.get(-1, ()), rows))]
     while pending:
         depth, members = pending.pop()
-        groups.append(_group([rows[it] for it in members], depth, report))
+        groups.append(_group([rows[member] for member in members], depth, report))
         below = [child for member in members for child in children.get(member, ())]
         pending += [(depth + 1, numbers) for numbers in reversed(_alike(below, rows))]
     return groups

@@ -165,14 +165,14 @@ def _small_parts(
         },
         "findings": _findings(report, tree),
         "phases": [
-            {"name": it.kind.value, "start": it.start_us, "end": it.end_us} for it in report.phases
+            {"name": phase.kind.value, "start": phase.start_us, "end": phase.end_us} for phase in report.phases
         ],
         "timeline": {
             "start": [start for start, _ in detail.points_us],
             "end": [end for _, end in detail.points_us],
             "series": [_series(it) for it in detail.series],
         },
-        "torchWindows": [{"begin": round(it.begun_s * 1e6)} for it in report.torch_windows],
+        "torchWindows": [{"begin": round(window.begun_s * 1e6)} for window in report.torch_windows],
     }
 
 

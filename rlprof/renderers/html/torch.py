@@ -88,11 +88,11 @@ def _bar(row: TorchWindowRow) -> Markup:
 
 def heaviest_ops(report: Report) -> list[View]:
     """Operations that the program called, by the host's time in them, over all windows."""
-    return _summed([it for row in report.torch_windows for it in row.top_ops], report)
+    return _summed([operator for row in report.torch_windows for operator in row.top_ops], report)
 
 
 def heaviest_kernels(report: Report) -> list[View]:
-    return _summed([it for row in report.torch_windows for it in row.top_kernels], report)
+    return _summed([kernel for row in report.torch_windows for kernel in row.top_kernels], report)
 
 
 def _summed(ops: Sequence[TorchOp], report: Report) -> list[View]:

@@ -102,7 +102,7 @@ def _with_widest(drawing: Drawing, most: int) -> Drawing:
     changes = drawing.changes
     return replace(
         drawing,
-        frames=tuple(it._replace(parent=place.get(it.parent, -1)) for it in frames),
+        frames=tuple(frame._replace(parent=place.get(frame.parent, -1)) for frame in frames),
         changes=tuple(changes[old] for old in kept) if changes is not None else None,
         pruned_share=drawing.pruned_share + pruned,
     )
@@ -215,10 +215,10 @@ def _data(drawing: Drawing, top: int) -> str:
         "cpu": [f.cpu_us for f in frames],
     }
     if drawing.changes is not None:
-        columns_of["change"] = [round(it.change, 5) for it in drawing.changes]
-        columns_of["noise"] = [round(it.noise, 5) for it in drawing.changes]
-        columns_of["clear"] = [int(it.is_clear) for it in drawing.changes]
-        columns_of["words"] = [strings.number(it.words) for it in drawing.changes]
+        columns_of["change"] = [round(change.change, 5) for change in drawing.changes]
+        columns_of["noise"] = [round(change.noise, 5) for change in drawing.changes]
+        columns_of["clear"] = [int(change.is_clear) for change in drawing.changes]
+        columns_of["words"] = [strings.number(change.words) for change in drawing.changes]
     geometry = {
         "top": top,
         "margin": MARGIN,

@@ -168,7 +168,7 @@ def paid_once(report: Report) -> list[PricedFinding]:
 
 def all_known(report: Report) -> list[PricedFinding]:
     """Known causes of both, in their order: what is paid once comes last."""
-    return [it for it in report.findings if it.finding.confidence is not Confidence.SUSPECTED]
+    return [finding for finding in report.findings if finding.finding.confidence is not Confidence.SUSPECTED]
 
 
 def is_spread_out(priced: PricedFinding) -> bool:
@@ -329,7 +329,7 @@ def times_range(times: Range) -> str:
     """``2.1× to 2.4×``; one figure when both ends read the same; ``up to 1.3×`` from nothing; ``at least
     8.0×`` where next to nothing may be left, of which nobody can say how little.
     """
-    low, high = (f"{it:.0f}×" if it >= 10 else f"{it:.1f}×" for it in times)
+    low, high = (f"{time:.0f}×" if time >= 10 else f"{time:.1f}×" for time in times)
     if times.low < _LEAST_TIMES:
         return f"up to {high}"
     if times.high > max(_MOST_TIMES, 2 * times.low):

@@ -166,15 +166,15 @@ def _memory(memory: MemoryView, report: Report) -> str:
     pids = [row.pid for row in report.processes]
     if len(memory.processes) > 1:
         largest = ", ".join(
-            f"{it.role} {pids[it.process]} {wording.size(it.peak_rss_bytes)}"
-            for it in memory.processes[:LARGEST]
+            f"{process.role} {pids[process.process]} {wording.size(process.peak_rss_bytes)}"
+            for process in memory.processes[:LARGEST]
         )
         parts.append(f"largest{' (shared pages in each)' if is_told_apart else ''}: {largest}")
     if memory.trend is not None and memory.trend.is_steady:
         per_step = memory.bytes_per_step
         grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
         parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
-        telling = [it for it in memory.lines if it.stands_out]
+        telling = [line for line in memory.lines if line.stands_out]
         parts += [
             f"{short_line(it.file, it.line, report.run.cwd)} "
             f"{wording.percent(it.share_of_growth)} of the growth"

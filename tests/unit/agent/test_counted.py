@@ -498,7 +498,7 @@ def test_a_class_that_is_made_anew_finds_its_super(gymnasium, arguments):
         namespace,
     )
     old = namespace["Maze"]
-    kept = {name: it for name, it in vars(old).items() if name not in ("__dict__", "__weakref__")}
+    kept = {name: var for name, var in vars(old).items() if name not in ("__dict__", "__weakref__")}
     new = type(old)("Maze", old.__bases__, kept)
     for cell in new.step.__closure__:
         if cell.cell_contents is old:

@@ -24,7 +24,7 @@ from rlprof.agent.inject.rlprof_agent.value_prints import MOST_LEAVES
 
 def steps(text: str) -> str:
     name, *attributes = text.split(".")
-    return PART.join([name, *(f".{it}" for it in attributes)])
+    return PART.join([name, *(f".{attribute}" for attribute in attributes)])
 
 
 def seen(frame: FrameType, *names: str) -> list[dict[str, str]]:
@@ -125,7 +125,7 @@ def optimizer_steps(monkeypatch):
     monkeypatch.setattr(optimized, "_unknown", [False])
 
     def step(*networks: torch.nn.Module) -> torch.optim.Optimizer:
-        optimizer = torch.optim.Adam([it for network in networks for it in network.parameters()])
+        optimizer = torch.optim.Adam([parameter for network in networks for parameter in network.parameters()])
         optimizer.step()
         optimized.note(optimizer)
         return optimizer

@@ -13,7 +13,7 @@ from rlprof.discovery import discover_renderers
 from tests.factories import a_run
 from tests.run_files import write_run
 
-EXPORTS = [it for it in discover_renderers() if it.is_export]
+EXPORTS = [renderer for renderer in discover_renderers() if renderer.is_export]
 PLACE = "/home/researcher/project/train.py:12 step"
 
 
@@ -34,7 +34,7 @@ def test_the_help_names_every_format_and_each_of_its_options() -> None:
             f"the docstring of export in rlprof/cli/export.py has no row for {renderer.name}"
         )
         for option in renderer.options:
-            told = [it for it in text.splitlines() if re.search(rf"\b{option}=", it)]
+            told = [splitline for splitline in text.splitlines() if re.search(rf"\b{option}=", splitline)]
             assert any(renderer.name in line for line in told), (
                 f"the docstring of export in rlprof/cli/export.py lists no {option}= for {renderer.name}"
             )

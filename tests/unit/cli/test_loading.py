@@ -57,7 +57,7 @@ def test_what_is_missing_is_a_missing_run_file(tmp_path):
 def invoked(command, *arguments: object):
     app = typer.Typer()
     app.command()(command)
-    return CliRunner().invoke(app, [str(it) for it in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_a_foreign_profile_is_reported(tmp_path):

@@ -32,7 +32,7 @@ def a_run_that_reads_its_configuration(seconds: float):
 
 
 def fates(base: Report, new: Report) -> list[tuple[str, Fate]]:
-    return [(it.shown.finding.detector, it.fate) for it in compare(base, new).findings]
+    return [(finding.shown.finding.detector, finding.fate) for finding in compare(base, new).findings]
 
 
 def fate(base: Report, new: Report) -> Fate:
@@ -49,10 +49,10 @@ def test_a_finding_whose_time_went_has_gone_and_the_other_way_round_it_appeared(
 
     there, back = compared(slow, quick), compared(quick, slow)
 
-    assert [(it.shown.finding.detector, it.fate) for it in there.findings] == [
+    assert [(finding.shown.finding.detector, finding.fate) for finding in there.findings] == [
         ("omegaconf-in-loop", Fate.VANISHED)
     ]
-    assert [it.fate for it in back.findings] == [Fate.APPEARED]
+    assert [finding.fate for finding in back.findings] == [Fate.APPEARED]
     assert there.findings[0].new_cost is None
     low, high = there.findings[0].base_cost
     assert low < 12e6 / 1000 < high * 1.2
@@ -89,7 +89,7 @@ def test_a_cost_per_step_is_as_uncertain_as_the_rate():
 def test_a_run_and_itself_have_the_same_findings():
     run = a_run_that_reads_its_configuration(12)
 
-    assert [it.fate for it in compared(run, run).findings] == [Fate.UNCHANGED]
+    assert [finding.fate for finding in compared(run, run).findings] == [Fate.UNCHANGED]
 
 
 def test_a_finding_that_falls_silent_while_its_time_stays_has_not_gone():
@@ -218,5 +218,5 @@ def test_copies_in_a_training_are_no_finding_here():
     found = compared(a_training(), a_training(copying_s=5))
 
     assert found.findings == ()
-    assert any(it.label == "deepcopy" and it.is_clear for it in found.tree.boxes)
+    assert any(box.label == "deepcopy" and box.is_clear for box in found.tree.boxes)
     assert DEEPCOPY.endswith("deepcopy")

@@ -80,7 +80,7 @@ def with_rate(report: Report, *, within: float, use: Resources | None = None) ->
 
 def noise_of(base: Report, new: Report, metric: str) -> float:
     tree = compare(base, new, metric=metric).tree
-    return next(it.noise_us for it in tree.boxes if it.label == "act")
+    return next(box.noise_us for box in tree.boxes if box.label == "act")
 
 
 def test_cpu_time_per_step_is_known_better_than_the_rate():

@@ -103,10 +103,10 @@ def test_a_caller_has_the_line_on_which_most_of_its_time_passes(at_40_s, line):
 def test_imports_are_no_part_of_the_steady_phase():
     recording = a_training().spends(5, LOOP, "importlib:1 _find_and_load").recording()
     nodes = tuple(
-        it._replace(frame=it.frame._replace(file="<frozen importlib._bootstrap>"))
-        if it.frame.function == "_find_and_load"
-        else it
-        for it in recording.nodes
+        node._replace(frame=node.frame._replace(file="<frozen importlib._bootstrap>"))
+        if node.frame.function == "_find_and_load"
+        else node
+        for node in recording.nodes
     )
     report = build_report(replace(recording, nodes=nodes), detailed=True)
 
@@ -161,7 +161,7 @@ def test_one_function_that_grows_on_a_slower_machine_is_still_found():
         evenly(act=3_600_000, learn=4_800_000, log=2_400_000, step=9_000_000),
     )
 
-    assert {it.label for it in tree.functions if it.is_clear} == {"step"}
+    assert {function.label for function in tree.functions if function.is_clear} == {"step"}
 
 
 def test_waiting_for_cores_explains_time_that_all_functions_take_longer_but_no_new_one():
@@ -171,7 +171,7 @@ def test_waiting_for_cores_explains_time_that_all_functions_take_longer_but_no_n
 
     tree = compare_trees(base, new, scales, metric="wall", per="step", crowding=3.0)
 
-    assert {it.label for it in tree.functions if it.is_clear} == {"log"}
+    assert {function.label for function in tree.functions if function.is_clear} == {"log"}
 
 
 def test_what_is_more_than_a_machine_explains_is_claimed_even_of_all_functions():
@@ -254,7 +254,7 @@ def test_a_file_with_another_name_is_matched_by_the_functions_in_it():
 
     assert [it.label for it in tree.boxes] == ["all processes", "main", "run", "step"]
     assert box(tree, "step").place == "stage_2.py"
-    assert [(it.label, it.place) for it in tree.functions if it.new.us] == [("step", "stage_2.py")]
+    assert [(function.label, function.place) for function in tree.functions if function.new.us] == [("step", "stage_2.py")]
 
 
 def test_lambdas_of_different_files_are_not_the_same():
@@ -325,8 +325,8 @@ def test_rows_of_what_is_not_ones_own_name_the_nearest_caller_that_is_once():
 
     assert found.tree is not None
     rows = outline(found.tree, 10)
-    assert {it.box.label for it in rows} == {"train", "act", "wrap", "check", "deepcopy"}
-    (wrap,) = [it for it in rows if it.own_caller is not None]
+    assert {row.box.label for row in rows} == {"train", "act", "wrap", "check", "deepcopy"}
+    (wrap,) = [row for row in rows if row.own_caller is not None]
     assert (wrap.box.label, wrap.own_caller.label, wrap.box.called_on) == ("wrap", "step", 12)
 
 

@@ -65,7 +65,7 @@ def test_what_all_functions_have_in_common_is_told():
     found = compared(a_training(), a_training(speed=0.8))
 
     assert "all-alike" in slugs(found)
-    assert not any(it.is_clear for it in found.tree.boxes if it.kind == "yours")
+    assert not any(box.is_clear for box in found.tree.boxes if box.kind == "yours")
 
 
 def test_runs_without_samples_are_compared_as_far_as_they_go():
@@ -75,7 +75,7 @@ def test_runs_without_samples_are_compared_as_far_as_they_go():
     assert found.tree is None
     assert "no-steady-stacks" in slugs(found)
     assert found.rate is not None
-    assert any(it.name == "wall time of the run" for it in found.quantities)
+    assert any(quantity.name == "wall time of the run" for quantity in found.quantities)
 
 
 def test_reports_without_detail_are_compared_as_far_as_they_go():
@@ -94,7 +94,7 @@ def test_runs_without_steps_are_compared_by_shares():
 
     assert found.tree.per == "second"
     assert "no-common-rate" in slugs(found)
-    (act,) = [it for it in found.tree.functions if it.label == "act"]
+    (act,) = [function for function in found.tree.functions if function.label == "act"]
     assert (act.base.us, act.new.us) == (0.2e6, 0.6e6)
     assert act.is_clear
 
@@ -104,7 +104,7 @@ def test_counters_are_compared_per_step():
     new = a_training(steps=2000).counts("gpu_syncs", 8000).counts("ipc_bytes", 128_000)
     found = compared(base, new)
 
-    changes = {it.name: (it.base, it.new, it.is_clear) for it in found.counters}
+    changes = {counter.name: (counter.base, counter.new, counter.is_clear) for counter in found.counters}
     assert changes == {"gpu_syncs": (3.0, 4.0, True), "ipc_bytes": (64.0, 64.0, False)}
     assert found.counters[0].name == "gpu_syncs"
 
@@ -113,7 +113,7 @@ def test_a_handful_of_events_more_or_less_is_no_change():
     base = a_training().counts("gc_collections", 2)
     new = a_training().counts("gc_collections", 4)
 
-    assert [it.is_clear for it in compared(base, new).counters] == [False]
+    assert [counter.is_clear for counter in compared(base, new).counters] == [False]
 
 
 def test_a_counter_of_one_run_alone_is_a_change():

@@ -21,7 +21,7 @@ def test_the_words_are_those_of_the_scripts() -> None:
     ]
     pairs = [(100, 19), (100, 104.2), (100, 100.01), (0, 1), (1, 0), (0, 0), (10, 61), (1, 1240)]
 
-    assert [wording.unglued(it) for it in durations] == [
+    assert [wording.unglued(duration) for duration in durations] == [
         "0", "47.4 ns", "999 ns", "1 µs", "2.06 µs", "850 µs", "1 ms", "12.5 ms", "3.2 s", "1 min 15 s",
     ]  # fmt: skip
     assert [wording.unglued(words.change(base, new)) for base, new in pairs] == [

@@ -226,7 +226,7 @@ def test_page_and_picture_claim_no_more_than_the_json():
     page, picture = comparison_as_html(found), comparison_as_svg(found)
 
     boxes = json.loads(comparison_as_json(found))["calltree"]["boxes"]
-    clear = {it["label"]: it["is_clear"] for it in boxes}
+    clear = {box["label"]: box["is_clear"] for box in boxes}
     on_page = json.loads(
         re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
     )
@@ -281,7 +281,7 @@ def test_the_picture_of_two_runs_alike_is_neutral():
 def test_the_json_says_what_of_a_cost_is_waiting():
     waiting = compared(a_training(), a_training().spends(6, LOOP, STEP, idle=True))
     functions = {
-        it["label"]: it for it in json.loads(comparison_as_json(waiting))["calltree"]["functions"]
+        load["label"]: load for load in json.loads(comparison_as_json(waiting))["calltree"]["functions"]
     }
 
     assert functions["act"]["new"]["waiting_us"] == 0

@@ -139,7 +139,7 @@ def test_other_callers_of_the_same_line_are_not_claimed():
     (finding,) = found(run)
 
     profile = profile_of(run, AGENT)
-    assert sum(profile.steady.self_cost(it).wall_us for it in finding.savings[0].nodes) == 4e6
+    assert sum(profile.steady.self_cost(node).wall_us for node in finding.savings[0].nodes) == 4e6
 
 
 def test_small_layers_may_save_nothing():

@@ -56,7 +56,7 @@ def test_stacks_that_torch_records_for_each_op_tell_of_it():
         == f"autograd's anomaly detection is on (learn.py:{ON.line('detect_anomaly')})"
     )
     assert lines_of(finding) == [ON.line("detect_anomaly"), ON.line("loss = net")]
-    assert [it.removable for it in finding.savings] == [STACKS, CHECKED_SMALL]
+    assert [saving.removable for saving in finding.savings] == [STACKS, CHECKED_SMALL]
     assert finding.confidence is Confidence.MEASURED
     assert finding.evidence[0].startswith("30 % of the steady time is spent in format_stack")
 
@@ -64,14 +64,14 @@ def test_stacks_that_torch_records_for_each_op_tell_of_it():
 def test_of_a_long_backward_pass_checks_may_be_a_small_part():
     (finding,) = a_training(stacks=1.0, backward=5.0)
 
-    assert [it.removable for it in finding.savings] == [STACKS, CHECKED_LARGE]
+    assert [saving.removable for saving in finding.savings] == [STACKS, CHECKED_LARGE]
     assert finding.confidence is Confidence.BOUNDED
 
 
 def test_gradients_that_are_not_checked_cost_nothing():
     (finding,) = a_training(script=a_script("torch.autograd.detect_anomaly(check_nan=False)"))
 
-    assert [it.removable for it in finding.savings] == [STACKS]
+    assert [saving.removable for saving in finding.savings] == [STACKS]
 
 
 def test_a_switch_that_depends_on_something_promises_nothing_of_the_backward_pass():

@@ -237,7 +237,7 @@ def test_what_distributions_make_of_the_answer_is_in_the_price():
 
     (finding,) = detect(DETECTOR, run, LSTM)
 
-    assert [it.removable for it in finding.savings] == [GRAPH_REMOVABLE, DRAWING_REMOVABLE]
+    assert [saving.removable for saving in finding.savings] == [GRAPH_REMOVABLE, DRAWING_REMOVABLE]
 
 
 def test_silent_where_the_network_keeps_what_is_learned_from():

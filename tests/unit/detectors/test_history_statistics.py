@@ -302,7 +302,7 @@ def test_the_filled_part_of_an_array_that_grows_all_along(rows: tuple[int, ...],
     run = a_run(steady_s=10.0).process("main", steps=20_000)
     run.source("train.py", "while True:\n    x = 1\n    agent.step()\n")
     run.spends(4.0, LOOP, line, IN_NUMPY).spends(6.0, LOOP, "env.py:3 step")
-    run.sees(line, past=[f"type=numpy.ndarray shape={it},8 dtype=f4" for it in rows])
+    run.sees(line, past=[f"type=numpy.ndarray shape={row},8 dtype=f4" for row in rows])
 
     assert len(detect(DETECTOR, run, REPLAY)) == times
 

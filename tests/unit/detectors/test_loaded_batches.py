@@ -58,7 +58,7 @@ def test_a_loader_that_reads_single_items_of_tensors_in_memory():
 
     assert finding.title.startswith("a DataLoader reads and stacks item by item (offline.py:")
     assert lines_of(finding) == [INDEXES.line("for batch in loader")]
-    assert [it.removable for it in finding.savings] == [LOADED_SHORT]
+    assert [saving.removable for saving in finding.savings] == [LOADED_SHORT]
     # Which items a batch has is still drawn.
     assert finding.evidence[0].startswith("24 % of the steady time")
 
@@ -66,13 +66,13 @@ def test_a_loader_that_reads_single_items_of_tensors_in_memory():
 def test_a_dataset_of_ones_own_that_only_indexes_is_the_same():
     (finding,) = a_training(item=INDEXES.at("return self.states", "Logged.__getitem__"))
 
-    assert [it.removable for it in finding.savings] == [LOADED_SHORT]
+    assert [saving.removable for saving in finding.savings] == [LOADED_SHORT]
 
 
 def test_the_bytes_of_long_rows_are_copied_anyhow():
     (finding,) = a_training(stacked=1.0)
 
-    assert [it.removable for it in finding.savings] == [LOADED_LONG]
+    assert [saving.removable for saving in finding.savings] == [LOADED_LONG]
 
 
 WORKS = a_script("return augment(self.states[i])")

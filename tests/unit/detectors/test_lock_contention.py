@@ -145,5 +145,5 @@ def test_actors_that_need_a_learner_gain_no_more_than_it_leaves():
 
     (wait,) = finding.savings
     tree = profile_of(run, ACTOR).steady
-    claimed = sum(tree.self_cost(it).wall_us for it in wait.nodes) / tree.total.wall_us
+    claimed = sum(tree.self_cost(node).wall_us for node in wait.nodes) / tree.total.wall_us
     assert claimed * wait.removable.high == pytest.approx(0.2, abs=0.02)

@@ -258,7 +258,7 @@ def test_rows_that_are_flushed_are_told_as_flushes_and_may_be_kept():
     assert finding.title == "output at ledger.py:6 and other lines takes 50 % of the time"
     assert lines_of(finding) == [6, 5]
     assert finding.fix.startswith("Flush, sync or commit once per rollout")
-    assert [it.removable.low for it in finding.savings] == [0.9, 0.0]
+    assert [saving.removable.low for saving in finding.savings] == [0.9, 0.0]
 
 
 def test_rows_that_are_hardly_flushed_are_told_as_rows():
@@ -295,7 +295,7 @@ def test_of_a_line_that_does_something_else_too_less_is_promised():
 
     (finding,) = detect(DETECTOR, run, LEDGER)
 
-    assert [it.removable for it in finding.savings] == [(0.1, 1.0)]
+    assert [saving.removable for saving in finding.savings] == [(0.1, 1.0)]
 
 
 def test_a_method_of_your_own_is_no_output_whatever_its_name():

@@ -87,8 +87,8 @@ def remade_pools(
     recording = run.recording()
     each = recording.run.wall_us // rounds
     processes = tuple(
-        it if it.id == 0 else lives(it, (it.id - 1) // 4 * each, (it.id - 1) // 4 * each + each - 1)
-        for it in recording.processes
+        process if process.id == 0 else lives(process, (process.id - 1) // 4 * each, (process.id - 1) // 4 * each + each - 1)
+        for process in recording.processes
     )
     return replace(recording, processes=processes)
 
@@ -123,7 +123,7 @@ def test_names_what_spawned_workers_import():
 def test_spawned_workers_are_told_of_fork_and_forkserver():
     recording = spawned_workers(imports_s=6.0, steady_s=4.0).recording()
     spawned = tuple(
-        replace(it, start_method="spawn") if it.id else it for it in recording.processes
+        replace(process, start_method="spawn") if process.id else process for process in recording.processes
     )
 
     (finding,) = found_in(with_import_system(replace(recording, processes=spawned)))
@@ -202,8 +202,8 @@ def test_the_place_is_where_processes_are_started_however_long_joining_them_take
     recording = run.recording()
     each = recording.run.wall_us // 40
     processes = tuple(
-        it if it.id == 0 else lives(it, it.id * each - each, it.id * each - 1)
-        for it in recording.processes
+        process if process.id == 0 else lives(process, process.id * each - each, process.id * each - 1)
+        for process in recording.processes
     )
 
     (finding,) = found_in(replace(recording, processes=processes))
@@ -262,8 +262,8 @@ def test_imports_of_pools_made_again_count_from_a_smaller_share():
             run.process(f"worker {name}").spends(10 * share, *PREPARE, *IMPORT_TORCH)
         recording = run.recording()
         processes = tuple(
-            it if it.id == 0 else lives(it, it.id * 9 * SECOND, (it.id * 9 + 8) * SECOND)
-            for it in recording.processes
+            process if process.id == 0 else lives(process, process.id * 9 * SECOND, (process.id * 9 + 8) * SECOND)
+            for process in recording.processes
         )
         sources = {TRAIN.file: TRAIN.text}
         renamed = replace(recording, processes=processes, sources=sources)
@@ -290,8 +290,8 @@ def test_a_pool_that_ends_slowly_is_still_one_of_many():
     """Each pool is gone only when a third of the next one's time is over."""
     recording = remade_pools()
     slow = tuple(
-        replace(it, ended_us=it.ended_us + 170_000) if it.id and it.ended_us else it
-        for it in recording.processes
+        replace(process, ended_us=process.ended_us + 170_000) if process.id and process.ended_us else process
+        for process in recording.processes
     )
 
     (finding,) = found_in(replace(recording, processes=slow))

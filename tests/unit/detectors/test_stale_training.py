@@ -98,7 +98,7 @@ def test_actors_that_wait_for_the_learner_are_held_up_by_it():
     (finding,) = found(seen)
 
     claimed = sum(
-        seen.steady.self_cost(it).wall_us for part in finding.savings for it in part.nodes
+        seen.steady.self_cost(node).wall_us for part in finding.savings for node in part.nodes
     )
     assert claimed / seen.critical.wall_us == pytest.approx(0.8, abs=0.02)
     assert any("wait 80 % of their time for it" in text for text in finding.evidence)
@@ -144,7 +144,7 @@ def test_learning_in_turns_holds_up_the_next_step():
 
     (saving,) = finding.savings
     assert saving.removable == Range(0.75, 0.92)
-    assert sum(seen.steady.self_cost(it).wall_us for it in saving.nodes) == 8_000_000
+    assert sum(seen.steady.self_cost(node).wall_us for node in saving.nodes) == 8_000_000
 
 
 def test_with_an_actor_and_a_critic_an_update_a_step_is_usual():

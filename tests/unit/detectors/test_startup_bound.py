@@ -128,7 +128,7 @@ def test_a_module_of_the_user_that_imports_is_not_what_is_heavy():
 
     (finding,) = found(run)
 
-    assert [(it.file, it.line) for it in finding.locations] == [
+    assert [(location.file, location.line) for location in finding.locations] == [
         ("helpers.py", 1),
         ("helpers.py", 9),
     ]

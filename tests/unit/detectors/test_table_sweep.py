@@ -258,7 +258,7 @@ def test_sums_over_a_table_for_all_states(name: str):
     (finding,) = told(SWEEPS[name])
 
     assert finding.title.startswith("a table of transitions is added up in Python (plan.py:")
-    assert [it.removable for it in finding.savings] == [REMOVABLE]
+    assert [saving.removable for saving in finding.savings] == [REMOVABLE]
 
 
 @pytest.mark.parametrize("name", OTHERS)

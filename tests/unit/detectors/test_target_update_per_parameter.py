@@ -141,7 +141,7 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
     ],
 )
 def test_reads_updates_off_the_source(code, moved_by):
-    forms = {it.moved_by for it in target_updates(code).values()}
+    forms = {update.moved_by for update in target_updates(code).values()}
 
     assert forms == (set() if moved_by is None else {moved_by})
 
@@ -172,6 +172,6 @@ def test_parameters_that_were_seen_are_known_however_they_are_gone_through(new, 
 
     findings = detect(DETECTOR, run, PAIRS)
 
-    assert [it.title for it in findings] == (
+    assert [finding.title for finding in findings] == (
         ["a target network is moved parameter by parameter (shadow.py:3)"] if is_told else []
     )

@@ -55,13 +55,13 @@ def seen(run: RunBuilder, *, native: float, threads: int = 0) -> Profile:
     recording = run.source(LEARN.file, LEARN.text).recording()
     gauges = tuple(
         Gauge(
-            it.window, recording.threads[it.thread].process, "cpu_us", it.on_cpu_us / (1 - native)
+            clock.window, recording.threads[clock.thread].process, "cpu_us", clock.on_cpu_us / (1 - native)
         )
-        for it in recording.clocks
-        if it.on_cpu_us and not (threads and recording.threads[it.thread].process)
+        for clock in recording.clocks
+        if clock.on_cpu_us and not (threads and recording.threads[clock.thread].process)
     )
     if threads:
-        gauges += tuple(Gauge(it.id, 0, "threads", threads) for it in recording.windows)
+        gauges += tuple(Gauge(window.id, 0, "threads", threads) for window in recording.windows)
     return build_profile(replace(recording, gauges=gauges))
 
 
@@ -132,9 +132,9 @@ def test_silent_where_the_team_hardly_runs():
         run.process(name, steps=1_000).spends(10.0, "env.py:3 step", cpu=0.65)
     recording = run.recording()
     gauges = tuple(
-        Gauge(it.window, 0, "cpu_us", it.on_cpu_us * 2)
-        for it in recording.clocks
-        if it.thread == 0 and it.on_cpu_us
+        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2)
+        for clock in recording.clocks
+        if clock.thread == 0 and clock.on_cpu_us
     )
 
     assert found(build_profile(replace(recording, gauges=gauges))) == []
@@ -146,7 +146,7 @@ def test_a_team_beside_busy_workers_is_one_too_many():
     run.process("worker").spends(10.0, "env.py:3 step", cpu=0.68)
     recording = run.recording()
     gauges = tuple(
-        Gauge(it.window, 0, "cpu_us", it.on_cpu_us * 2) for it in recording.clocks if it.thread == 0
+        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2) for clock in recording.clocks if clock.thread == 0
     )
 
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
@@ -173,7 +173,7 @@ def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
     run.process("worker", steps=10).spends(10.0, "env.py:3 step", cpu=0.5)
     recording = run.recording()
     gauges = tuple(
-        Gauge(it.window, 0, "cpu_us", it.on_cpu_us * 2) for it in recording.clocks if it.thread == 0
+        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2) for clock in recording.clocks if clock.thread == 0
     )
 
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
@@ -241,10 +241,10 @@ def test_processes_of_one_role_are_judged_together():
     recording = learners(a_training(), 4, on_cpu=0.25).recording()
     factor = {0: 2.0, 1: 2.0, 2: 2.0, 3: 1.1}
     gauges = tuple(
-        Gauge(it.window, it.thread, "cpu_us", it.on_cpu_us * factor[it.thread])
-        for it in recording.clocks
+        Gauge(clock.window, clock.thread, "cpu_us", clock.on_cpu_us * factor[clock.thread])
+        for clock in recording.clocks
     )
-    processes = tuple(replace(it, start_method="spawn", ppid=1) for it in recording.processes)
+    processes = tuple(replace(process, start_method="spawn", ppid=1) for process in recording.processes)
 
     (finding,) = found(build_profile(replace(recording, gauges=gauges, processes=processes)))
 
@@ -307,7 +307,7 @@ def beside_others(*, ready: float, others_us: int) -> Profile:
     host = {"usable_cores": "2", "cores": "2"}
     run = learners(a_training().with_run(host=host), 1, on_cpu=0.5)
     recording = run.source(LEARN.file, LEARN.text).recording()
-    own = {it.window: it.on_cpu_us * 2 for it in recording.clocks}
+    own = {clock.window: clock.on_cpu_us * 2 for clock in recording.clocks}
     gauges = tuple(
         Gauge(window, 0, name, value)
         for window, us in own.items()

@@ -88,8 +88,8 @@ def test_silent_on_a_machine_that_others_use():
 def test_compute_threads_are_told_by_their_own_detector():
     recording = a_training(workers=4).recording()
     gauges = tuple(
-        Gauge(it.window, recording.threads[it.thread].process, "cpu_us", 2 * it.on_cpu_us)
-        for it in recording.clocks
+        Gauge(clock.window, recording.threads[clock.thread].process, "cpu_us", 2 * clock.on_cpu_us)
+        for clock in recording.clocks
     )
 
     assert list(DETECTOR.in_samples.detect(build_profile(replace(recording, gauges=gauges)))) == []

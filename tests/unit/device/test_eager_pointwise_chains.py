@@ -11,7 +11,7 @@ CHAIN = ["add", "mul", "tanh", "sub", "clamp"]
 def an_update(kinds: list[str], *, gap_us: float = 0.0, each_us: float = 50.0) -> TraceBuilder:
     """A product, a chain of elementwise kernels, and a product again."""
     trace = a_trace()
-    names = ["gemm", *(f"vectorized_elementwise_kernel<{it}>" for it in kinds), "gemm"]
+    names = ["gemm", *(f"vectorized_elementwise_kernel<{kind}>" for kind in kinds), "gemm"]
     for number, name in enumerate(names):
         at = number * (each_us + gap_us)
         trace.op("aten::op", at, each_us).kernel(at + 1.0, at + 5.0, each_us, name=name)

@@ -76,8 +76,8 @@ def test_blocking_calls_and_copies_are_exact(name):
     assert view.blocking.recoverable_us == pytest.approx(
         summary["recoverable_upper_bound_us"], rel=0.005, abs=0.01
     )
-    assert sum(it.count for it in view.transfers) == sum(it["count"] for it in copies)
-    assert sum(it.bytes for it in view.transfers) == sum(it["bytes"] for it in copies)
+    assert sum(transfer.count for transfer in view.transfers) == sum(copy["count"] for copy in copies)
+    assert sum(transfer.bytes for transfer in view.transfers) == sum(copy["bytes"] for copy in copies)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -305,7 +305,7 @@ def test_as_a_window_of_a_run_it_promises_no_more_than_its_gpu_leaves_to_gain(na
     )
     report = build_report(run.recording())
     view = view_of(name)
-    of_window = [it for it in report.findings if it.finding.detector != "hot-spot"]
+    of_window = [finding for finding in report.findings if finding.finding.detector != "hot-spot"]
     left = 1 - view.busy_share + view.host_waits_us / view.wall.length if view.has_device else 0
 
     assert sum(it.saved_share.high for it in of_window) <= left + 1e-9

@@ -100,8 +100,8 @@ def test_a_pool_is_known_by_its_stacks(tmp_path):
 
     recording = read_foreign(path)
 
-    assert [it.start_method for it in recording.processes] == ["root", "fork", "spawn"]
-    assert {it.python for it in recording.processes} == {"3.11"}
+    assert [process.start_method for process in recording.processes] == ["root", "fork", "spawn"]
+    assert {process.python for process in recording.processes} == {"3.11"}
 
 
 def test_torn_stacks_and_those_of_threads_about_to_start(tmp_path):
@@ -225,12 +225,12 @@ def test_imports_come_first_and_do_not_outweigh_the_training(tmp_path):
     recording = read_foreign(path)
     profile = build_profile(recording)
 
-    assert [it.end_us for it in recording.windows] == [1_500_000, 2_000_000]
-    assert [(it.kind.value, it.end_us) for it in profile.phases] == [
+    assert [window.end_us for window in recording.windows] == [1_500_000, 2_000_000]
+    assert [(phase.kind.value, phase.end_us) for phase in profile.phases] == [
         ("start-up", 1_500_000),
         ("steady", 2_000_000),
     ]
     assert profile.critical.wall_us == 500_000
     # A thread that was there all the time is in both, with all its time.
     assert times(recording)[7, "thread 8", "reads"] == (2_000_000, 2_000_000)
-    assert [it.wall_us for it in recording.clocks if it.thread == 1] == [1_500_000, 500_000]
+    assert [clock.wall_us for clock in recording.clocks if clock.thread == 1] == [1_500_000, 500_000]

@@ -44,7 +44,7 @@ def test_threads_of_py_spy_that_are_not_told_are_known_by_their_start(tmp_path):
         (0, "MainThread", "<module>>step"): (600_000, 0),
         (0, "other threads", "Thread._bootstrap>Thread.run>reads"): (400_000, 0),
     }
-    assert [it.is_main for it in recording.threads] == [True, False]
+    assert [thread.is_main for thread in recording.threads] == [True, False]
 
 
 def test_processes_and_threads_of_py_spy(tmp_path):
@@ -57,7 +57,7 @@ def test_processes_and_threads_of_py_spy(tmp_path):
         f'{main};process 9:"sh -c a; b";thread (9): MainThread;step (train.py:3) 1',
     )
 
-    assert [(it.pid, it.ppid, it.start_method) for it in recording.processes] == [
+    assert [(process.pid, process.ppid, process.start_method) for process in recording.processes] == [
         (7, 0, "root"),
         (8, 7, "fork"),
         (9, 7, "subprocess"),
@@ -233,8 +233,8 @@ def test_numbers_beyond_all_sense_are_parts_of_names(tmp_path):
         f"thread (0x{'f' * 500});work (train.py:2) 5",
     )
 
-    assert [it.pid for it in recording.processes] == [0]
-    assert {it.frame.line for it in recording.nodes} == {0, 2}
+    assert [process.pid for process in recording.processes] == [0]
+    assert {node.frame.line for node in recording.nodes} == {0, 2}
 
 
 def test_counts_that_add_up_to_more_than_a_recording_keeps(tmp_path):

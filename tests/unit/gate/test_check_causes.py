@@ -155,9 +155,9 @@ def test_growth_on_no_known_line_is_told_of_its_file():
     (function,) = document_of(run)["recorded_pair"]["slower_functions"]
     assert function["line"] == 0
     (result,) = [
-        it
-        for it in json.loads(outcome_as_sarif(run, root=HOME))["runs"][0]["results"]
-        if it["ruleId"] == "function-slower-than-base"
+        load
+        for load in json.loads(outcome_as_sarif(run, root=HOME))["runs"][0]["results"]
+        if load["ruleId"] == "function-slower-than-base"
     ]
     (place,) = result["locations"]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == "train.py"
@@ -181,7 +181,7 @@ def test_a_function_of_no_file_of_the_repository_is_on_the_script():
     found = compared(a_training(), a_training().spends(20, LOOP, elsewhere))
     run = replace(REGRESSION, comparison=found)
 
-    assert [it.label for it in slower_functions(run)] == ["forward"]
+    assert [function.label for function in slower_functions(run)] == ["forward"]
     assert ("function-slower-than-base", "train.py", 1) in results_of(run)
 
 
@@ -219,7 +219,7 @@ def test_names_of_functions_and_methods_cannot_break_a_document(name):
 
 def a_short_run(*detectors: str, unit: str = "steps") -> Report:
     found = [
-        a_finding(it, it, locations=[a_location(f"{HOME}/train.py:26", "main")]) for it in detectors
+        a_finding(detector, detector, locations=[a_location(f"{HOME}/train.py:26", "main")]) for detector in detectors
     ]
     report = a_report(sps=None, findings=found)
     return replace(report, throughput=replace(report.throughput, unit=unit, total_steps=2000))
@@ -239,7 +239,7 @@ def test_a_pair_too_short_to_compare_is_called_that_and_not_alike():
 def test_what_head_alone_has_of_a_short_pair_is_listed():
     found = compare(a_short_run("log-spam"), a_short_run("log-spam", "eager-format"))
     unclear = tuple(
-        replace(it, fate=Fate.UNCLEAR) if it.base is None else it for it in found.findings
+        replace(finding, fate=Fate.UNCLEAR) if finding.base is None else finding for finding in found.findings
     )
     run = replace(REGRESSION, comparison=replace(found, findings=unclear))
 
@@ -314,7 +314,7 @@ def test_the_lines_of_reads_that_are_new_are_told_where_their_counter_fails():
     )
     assert ("counts-more-than-base", "train.py", 26) in results_of(run)
     reads = document_of(run)["recorded_pair"]["reads"]
-    assert [(it["line"], it["base"], it["head"]) for it in reads] == [(26, 0, 2), (9, 0, 1)]
+    assert [(read["line"], read["base"], read["head"]) for read in reads] == [(26, 0, 2), (9, 0, 1)]
 
 
 def test_a_line_that_reads_more_often_is_told_with_what_it_was():
@@ -400,7 +400,7 @@ def test_causes_that_are_named_come_with_the_warning_and_need_no_advice():
 def test_that_all_functions_cost_more_alike_is_told_where_none_is_named():
     slower = replace(REGRESSION, comparison=compared(a_training(), a_training(speed=0.8)))
     assert slower.comparison is not None
-    (alike,) = [it for it in slower.comparison.notes if it.slug == "all-alike"]
+    (alike,) = [note for note in slower.comparison.notes if note.slug == "all-alike"]
 
     assert of_the_pair(slower)[0] == alike.text
     assert of_the_pair(with_notes(COPYING, alike)) == []
@@ -410,9 +410,9 @@ def test_a_pair_without_rates_is_told_to_be_that_once():
     head = a_short_run()
     found = compare(a_short_run(), replace(head, run=replace(head.run, id="head")))
     short = replace(REGRESSION, comparison=found)
-    (no_stacks,) = [it.text for it in found.notes if it.slug == "no-steady-stacks"]
+    (no_stacks,) = [note.text for note in found.notes if note.slug == "no-steady-stacks"]
 
-    assert "no-common-rate" in {it.slug for it in found.notes}
+    assert "no-common-rate" in {note.slug for note in found.notes}
     assert of_the_pair(short) == [no_stacks]
 
 

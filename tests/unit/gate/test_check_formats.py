@@ -171,9 +171,9 @@ def test_the_sarif_meets_the_standard(name):
 def test_the_sarif_has_what_got_worse_on_the_line_of_head():
     results = json.loads(FORMATS["sarif"](SLOWER))["runs"][0]["results"]
 
-    assert [it["ruleId"] for it in results] == ["slower-than-base", "omegaconf-in-loop"]
-    assert [place_of(it) for it in results] == [("train.py", 1), ("train.py", 12)]
-    assert {it["level"] for it in results} == {"error"}
+    assert [result["ruleId"] for result in results] == ["slower-than-base", "omegaconf-in-loop"]
+    assert [place_of(result) for result in results] == [("train.py", 1), ("train.py", 12)]
+    assert {result["level"] for result in results} == {"error"}
 
 
 def place_of(result: dict[str, Any]) -> tuple[str, int]:
@@ -212,7 +212,7 @@ def test_a_finding_outside_the_repository_is_on_the_script():
 
     results = json.loads(text)["runs"][0]["results"]
 
-    assert [place_of(it) for it in results] == [("train.py", 1), ("train.py", 1)]
+    assert [place_of(result) for result in results] == [("train.py", 1), ("train.py", 1)]
 
 
 @pytest.mark.parametrize("name", ["pass", "failed", "unclear"])
@@ -394,7 +394,7 @@ def test_what_belongs_to_a_run_of_a_baseline_is_told_by_the_steps_that_it_made(s
     baseline = a_baseline(
         [1000.0] * 6,
         steps=saved_steps,
-        counters_per_step={"processes": tuple(1 / it for it in saved_steps)},
+        counters_per_step={"processes": tuple(1 / step for step in saved_steps)},
     )
 
     outcome = checked_against(

@@ -62,7 +62,7 @@ HEAD = a_measured_run(Side.HEAD, counters={"log_records": 1.0})
 
 
 def slugs(notes: Iterable[Note]) -> list[str]:
-    return [it.slug for it in notes]
+    return [note.slug for note in notes]
 
 
 @pytest.mark.parametrize(("waiting", "told"), [(0.099, []), (0.101, ["waited-in-turns"])])

@@ -34,8 +34,8 @@ def slower_in(recording: Recording, windows: range, factor: float) -> Recording:
     return replace(
         recording,
         counters=tuple(
-            it._replace(value=it.value * factor) if it.window in windows else it
-            for it in recording.counters
+            counter._replace(value=counter.value * factor) if counter.window in windows else counter
+            for counter in recording.counters
         ),
     )
 

@@ -101,7 +101,7 @@ def test_a_counter_four_times_as_high_fails_at_the_first_pair():
     outcome = checked(logging_more(4))
 
     assert outcome.verdict is Verdict.REGRESSION
-    assert [it.name for it in outcome.failing_counters] == ["log_records"]
+    assert [counter.name for counter in outcome.failing_counters] == ["log_records"]
     assert len(outcome.runs) == 2
     assert outcome.decision is None
 

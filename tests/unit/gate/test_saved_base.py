@@ -87,7 +87,7 @@ def test_what_was_zero_and_is_told_is_judged():
 
     outcome = against(STEADY, counting, counters_per_step=saved)
 
-    assert [it.name for it in outcome.failing_counters] == ["gpu_syncs"]
+    assert [counter.name for counter in outcome.failing_counters] == ["gpu_syncs"]
     assert outcome.notes == ()
 
 
@@ -110,7 +110,7 @@ def test_another_program_that_is_no_python_is_told_too():
         a_baseline(command=("./old.sh",)), a_program(Side.HEAD, command=("./new.sh",))
     )
 
-    assert [it.slug for it in remarks] == ["baseline-other-command"]
+    assert [remark.slug for remark in remarks] == ["baseline-other-command"]
 
 
 def test_a_baseline_of_counters_alone_is_not_compared_by_rates():

@@ -66,7 +66,7 @@ def test_own_cpu_is_in_cores_and_shared_by_the_processes_that_lived():
 
 def test_a_process_that_has_not_been_seen_to_end_lived_to_the_end():
     recording = a_run().process("main").process("worker").recording()
-    lost = tuple(replace(it, ended_us=None) for it in recording.processes)
+    lost = tuple(replace(process, ended_us=None) for process in recording.processes)
 
     assert own_cpu(replace(recording, processes=lost)).processes == 2.0
 

@@ -115,5 +115,5 @@ def test_no_thread_takes_turns_with_it_at_the_interpreter_lock():
 
     report = build_report(a_learner().source(TRAIN.file, TRAIN.text).recording())
 
-    assert "gil-contention" not in {it.finding.detector for it in report.findings}
+    assert "gil-contention" not in {finding.finding.detector for finding in report.findings}
     assert report.bound.text.endswith("working 90 % of the time")

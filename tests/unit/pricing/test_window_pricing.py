@@ -72,7 +72,7 @@ def a_detector(
 @pytest.fixture
 def detect_in_windows(monkeypatch):
     """Has windows looked at by the given detectors alone; samples are looked at as ever."""
-    in_samples = [replace(it, in_trace=None) for it in discover_detectors()]
+    in_samples = [replace(detector, in_trace=None) for detector in discover_detectors()]
 
     def _detect(*detectors: Detector) -> None:
         monkeypatch.setattr(findings, "discover_detectors", lambda: (*in_samples, *detectors))
@@ -173,7 +173,7 @@ def test_a_process_that_holds_nothing_up_sells_nothing(detect_in_windows):
     )
     report = build_report(run.recording())
 
-    assert not [it for it in report.findings if it.finding.detector == "launch-bound"]
+    assert not [finding for finding in report.findings if finding.finding.detector == "launch-bound"]
     assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
 
 
@@ -189,12 +189,12 @@ def test_no_time_is_sold_twice(detect_in_windows):
         .torch_window(5.0, 5.1, trace=packed(ten_updates()))
     )
     report = build_report(run.recording())
-    steady = [it for it in report.findings if it.finding.confidence is not Confidence.SUSPECTED]
+    steady = [finding for finding in report.findings if finding.finding.confidence is not Confidence.SUSPECTED]
 
     # The GPU waits for what the host does, and that is sold.
     assert {it.finding.detector for it in steady} == {"omegaconf-in-loop"}
     assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
-    assert [it.rank for it in report.findings] == list(range(1, len(report.findings) + 1))
+    assert [finding.rank for finding in report.findings] == list(range(1, len(report.findings) + 1))
 
 
 def test_lines_of_reads_are_those_that_were_counted():
@@ -206,7 +206,7 @@ def test_lines_of_reads_are_those_that_were_counted():
         .reads(site)
     )
     report = build_report(run.recording())
-    (found,) = [it for it in of_windows(report) if it.finding.detector == "gpu-sync"]
+    (found,) = [window for window in of_windows(report) if window.finding.detector == "gpu-sync"]
     (location,) = found.finding.locations
 
     assert (location.file, location.line, location.source) == ("train.py", 3, "loss.item()")
@@ -235,8 +235,8 @@ def test_windows_that_are_most_of_a_short_run_are_not_left_out():
     long = a_training().torch_window(5.0, 5.1, trace=packed(ten_updates()))
     short = a_training().torch_window(2.0, 8.0, trace=packed(ten_updates()))
 
-    assert [it.is_left_out for it in build_report(long.recording()).torch_windows] == [True]
-    assert [it.is_left_out for it in build_report(short.recording()).torch_windows] == [False]
+    assert [window.is_left_out for window in build_report(long.recording()).torch_windows] == [True]
+    assert [window.is_left_out for window in build_report(short.recording()).torch_windows] == [False]
 
 
 def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_once(
@@ -253,7 +253,7 @@ def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_on
 
     report = build_report(run.recording())
 
-    assert [it.finding.detector for it in of_windows(report)] == ["launch-bound"]
+    assert [window.finding.detector for window in of_windows(report)] == ["launch-bound"]
     (note,) = [it for it in report.notes if it.slug == "detector-failed"]
     assert note.level == "error"
     assert "The detector broken failed (ValueError: a trace of" in note.text

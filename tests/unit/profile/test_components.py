@@ -288,7 +288,7 @@ def test_without_source_the_name_of_the_caller_tells_an_update():
 
 
 def row(profile: Profile, name: str) -> Component:
-    return next(it for it in profile.components if it.name == name)
+    return next(component for component in profile.components if component.name == name)
 
 
 def sequential(*, steps: float = 1000) -> RunBuilder:
@@ -303,7 +303,7 @@ def sequential(*, steps: float = 1000) -> RunBuilder:
 def test_the_ceiling_of_a_part_is_the_rate_if_all_else_were_free():
     profile = build_profile(sequential().recording())
 
-    assert [it.name for it in profile.components] == ["environment", "inference", "other"]
+    assert [component.name for component in profile.components] == ["environment", "inference", "other"]
     assert row(profile, "environment").share == pytest.approx(0.6)
     assert row(profile, "environment").per_step_us == pytest.approx(6000)
     assert row(profile, "environment").ceiling_sps == pytest.approx(1000 / 6)
@@ -356,14 +356,14 @@ def test_without_steps_there_are_shares_and_no_ceilings():
 def test_shares_of_all_parts_are_the_critical_time():
     profile = build_profile(sequential().recording())
 
-    assert sum(it.share for it in profile.components) == pytest.approx(1.0)
+    assert sum(component.share for component in profile.components) == pytest.approx(1.0)
 
 
 def shares(run: RunBuilder) -> dict[str, float]:
     """The table of a run; it is all of the time."""
     profile = build_profile(run.recording())
-    assert sum(it.share for it in profile.components) == pytest.approx(1.0)
-    return {it.name: pytest.approx(it.share, abs=1e-6) for it in profile.components if it.share}
+    assert sum(component.share for component in profile.components) == pytest.approx(1.0)
+    return {component.name: pytest.approx(component.share, abs=1e-6) for component in profile.components if component.share}
 
 
 def test_what_waits_for_a_core_is_a_row_and_prices_count_it_with_its_part():
@@ -384,7 +384,7 @@ def test_a_part_that_never_got_a_core_keeps_its_row():
     profile = build_profile(run.recording())
 
     assert row(profile, "environment").share == 0
-    assert sum(it.priced_share for it in profile.components) == pytest.approx(1)
+    assert sum(component.priced_share for component in profile.components) == pytest.approx(1)
 
 
 def test_on_a_full_host_the_time_is_that_of_all_threads_with_and_without_a_core():

@@ -208,7 +208,7 @@ def test_a_full_host_of_which_others_have_a_part_is_told(host_s, is_told):
     profile = a_crowded_host(got_s=13.5, host_s=host_s)
 
     assert profile.load.saturated
-    assert ("host-shared" in {it.slug for it in profile.notes}) == is_told
+    assert ("host-shared" in {note.slug for note in profile.notes}) == is_told
 
 
 def test_a_host_that_others_fill_beside_a_run_is_saturated():
@@ -233,11 +233,11 @@ def test_the_team_of_a_run_that_others_crowd_is_in_step_with_it(processes, own, 
         run.process(f"learner {name}", steps=500).spends(10.0, "train.py:12 step", cpu=own)
     recording = run.recording()
     gauges = [
-        Gauge(it.window, recording.threads[it.thread].process, "cpu_us", 2 * it.on_cpu_us)
-        for it in recording.clocks
+        Gauge(clock.window, recording.threads[clock.thread].process, "cpu_us", 2 * clock.on_cpu_us)
+        for clock in recording.clocks
     ]
     gauges += [
-        Gauge(it.id, 0, "host_cpu_us", host_s * it.length_us / 10) for it in recording.windows
+        Gauge(window.id, 0, "host_cpu_us", host_s * window.length_us / 10) for window in recording.windows
     ]
 
     profile = build_profile(replace(recording, gauges=tuple(gauges)))

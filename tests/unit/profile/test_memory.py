@@ -49,7 +49,7 @@ def test_the_peak_of_all_processes_together_and_when():
     assert memory.peak_bytes == pytest.approx(700 * MIB)
     assert memory.peak_at_us == 32_000_000
     assert not memory.is_shared_out
-    assert [it.peak_rss_bytes for it in memory.processes] == [500 * MIB, 300 * MIB]
+    assert [process.peak_rss_bytes for process in memory.processes] == [500 * MIB, 300 * MIB]
 
 
 def test_a_peak_between_two_looks_is_the_kernels_to_tell():
@@ -116,9 +116,9 @@ def test_lines_with_their_growth_and_their_time():
 
     memory = view(run)
 
-    lines = [(it.function, it.grown_bytes, it.share_of_growth) for it in memory.lines]
+    lines = [(line.function, line.grown_bytes, line.share_of_growth) for line in memory.lines]
     assert lines == [("keep", 45 * MIB, 0.75), ("act", 15 * MIB, 0.25)]
-    assert [it.share_of_time for it in memory.lines] == pytest.approx([0.2, 0.8])
+    assert [line.share_of_time for line in memory.lines] == pytest.approx([0.2, 0.8])
 
 
 def test_where_nothing_grows_steadily_the_lines_of_all_are_told():
@@ -126,7 +126,7 @@ def test_where_nothing_grows_steadily_the_lines_of_all_are_told():
 
     memory = view(a_worker(run, 50 * MIB).remembers(90 * MIB, "env.py:3 step"))
 
-    assert [it.function for it in memory.lines] == ["step", "act"]
+    assert [line.function for line in memory.lines] == ["step", "act"]
 
 
 TORCH_STEP = (*KEEP, "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py:538 step")

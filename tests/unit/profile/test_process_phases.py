@@ -37,8 +37,8 @@ def test_imports_at_first_are_a_process_s_start_up():
     recording = run.spends(6.0, "env.py:5 step").recording()
     real = BOOTSTRAP.replace("_", " ", 1)
     nodes = tuple(
-        it._replace(frame=it.frame._replace(file=real)) if it.frame.file == BOOTSTRAP else it
-        for it in recording.nodes
+        node._replace(frame=node.frame._replace(file=real)) if node.frame.file == BOOTSTRAP else node
+        for node in recording.nodes
     )
 
     profile = build_profile(replace(recording, nodes=nodes))

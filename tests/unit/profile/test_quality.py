@@ -122,4 +122,4 @@ def test_a_host_that_the_run_itself_fills_is_not_shared():
     for name in ("one", "two", "three"):
         run.process(name, steps=1000).spends(10.0, "train.py:12 step", cpu=0.66)
 
-    assert "host-shared" not in {it.slug for it in build_profile(run.recording()).notes}
+    assert "host-shared" not in {note.slug for note in build_profile(run.recording()).notes}

@@ -17,7 +17,7 @@ ACQUIRE = f"{STDLIB}/multiprocessing/synchronize.py:98 SemLock.__enter__"
 
 
 def the_wait(profile: Profile, process: int, kind: WaitKind) -> Wait:
-    (found,) = (it for it in profile.waits if (it.process, it.kind) == (process, kind))
+    (found,) = (wait for wait in profile.waits if (wait.process, wait.kind) == (process, kind))
     return found
 
 
@@ -54,7 +54,7 @@ def test_children_of_a_fork_server_wait_for_its_parent():
         start_method="subprocess",
     )
     workers = tuple(
-        replace(it, ppid=server.pid, start_method="forkserver") for it in recording.processes[1:3]
+        replace(process, ppid=server.pid, start_method="forkserver") for process in recording.processes[1:3]
     )
 
     profile = build_profile(
@@ -92,7 +92,7 @@ def test_idle_on_a_working_line_beside_a_busy_thread_is_the_interpreter_lock():
 
     profile = build_profile(run.recording())
 
-    assert [(it.kind, it.wall_us) for it in profile.waits if it.thread == 0] == [
+    assert [(wait.kind, wait.wall_us) for wait in profile.waits if wait.thread == 0] == [
         (WaitKind.GIL, 5_000_000)
     ]
 
@@ -109,7 +109,7 @@ def test_idle_on_a_working_line_without_another_thread_is_not():
 def test_short_waits_are_no_edges():
     profile = build_profile(a_vector_env(main_works=9.95).recording())
 
-    assert [it.process for it in profile.waits] == [1, 2]
+    assert [wait.process for wait in profile.waits] == [1, 2]
 
 
 # What bounds the rate

@@ -34,7 +34,7 @@ def errors_of(module: str) -> Iterator[tuple[str, str | None]]:
     """Slug and hint of each error that ``module`` raises by its name; None for a hint that is put together."""
     for call in ast.walk(ast.parse((_GATE / f"{module}.py").read_text())):
         if isinstance(call, ast.Call):
-            told = {it.arg: it.value for it in call.keywords}
+            told = {keyword.arg: keyword.value for keyword in call.keywords}
             slug, hint = told.get("slug"), told.get("hint")
             if isinstance(slug, ast.Constant) and slug.value not in _OF_PAIRS_ALONE:
                 yield str(slug.value), str(hint.value) if isinstance(hint, ast.Constant) else None

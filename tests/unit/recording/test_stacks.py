@@ -56,7 +56,7 @@ def test_of_too_many_stacks_the_nearest_known_caller_stands_for_the_rest(monkeyp
         deeper = Frame("train.py", "search", line)
         assert table.node([MAIN, STEP, deeper, OTHER]) == known
     assert table.node([MAIN]) == table.node([MAIN, OTHER])
-    assert [it.slug for it in table.notes()] == ["stacks-cut"]
+    assert [note.slug for note in table.notes()] == ["stacks-cut"]
     assert len(table.take_new()[1]) == 2
 
 

@@ -77,7 +77,7 @@ def test_a_disk_that_fills_up_is_left_to_the_program(recorded, monkeypatch):
 
     assert recorded.store.failure.slug == "disk-nearly-full"
     assert len(read_run(recorded.run_file).windows) == 8
-    assert not any(it.exists() for it in journals(recorded.run_file))
+    assert not any(journal.exists() for journal in journals(recorded.run_file))
 
 
 @contextmanager

@@ -76,17 +76,17 @@ def check_nesting(track: Iterable[Event]) -> None:
 
 
 def of_kind(rows: Iterable[Event], category: str) -> list[Event]:
-    return [it for it in rows if it.get("cat") == category]
+    return [row for row in rows if row.get("cat") == category]
 
 
 def names(rows: Iterable[Event], what: str) -> dict[tuple[int, int], str]:
     """Names of processes (what="process_name") or threads by (pid, tid)."""
-    return {(it["pid"], it["tid"]): it["args"]["name"] for it in rows if it["name"] == what}
+    return {(row["pid"], row["tid"]): row["args"]["name"] for row in rows if row["name"] == what}
 
 
 def spans(rows: Iterable[Event]) -> list[tuple[str, float, float]]:
     """(name, start, end) in seconds."""
-    return [(it["name"], it["ts"] / 1e6, (it["ts"] + it["dur"]) / 1e6) for it in rows]
+    return [(row["name"], row["ts"] / 1e6, (row["ts"] + row["dur"]) / 1e6) for row in rows]
 
 
 # --- the run -------------------------------------------------------------------------------
@@ -100,9 +100,9 @@ def test_a_counter_changes_where_its_series_does_and_ends_with_it() -> None:
         )
     )
 
-    rows = [it for it in events(a_report(seen={"detail": detail})) if it["ph"] == "C"]
+    rows = [event for event in events(a_report(seen={"detail": detail})) if event["ph"] == "C"]
 
-    assert [(it["name"], it["ts"] / SECOND, it["args"]) for it in rows] == [
+    assert [(row["name"], row["ts"] / SECOND, row["args"]) for row in rows] == [
         ("cores: worker", 1, {"cores": 1.0}),
         ("cores: worker", 3, {"cores": 2.0}),
         ("cores: worker", 4, {"cores": 0.0}),
@@ -150,8 +150,8 @@ def test_callers_come_before_what_they_call_and_thin_boxes_stay_with_them() -> N
 
     rows = of_kind(events(a_report(seen={"detail": detail})), "samples")
 
-    assert [it["name"] for it in rows[:3]] == ["a", "b", "c"]
-    assert "rare" not in {it["name"] for it in rows}
+    assert [row["name"] for row in rows[:3]] == ["a", "b", "c"]
+    assert "rare" not in {row["name"] for row in rows}
 
 
 def test_of_very_many_boxes_the_thin_ones_are_left_out_and_the_file_says_so(monkeypatch) -> None:
@@ -302,7 +302,7 @@ def test_gpus_that_two_processes_use_are_tracks_of_their_own() -> None:
 
     pids = {it["pid"] for it in of_kind(rows, "kernel")}
     found = names(rows, "process_name")
-    assert {found[it, 0] for it in pids} == {
+    assert {found[pid, 0] for pid in pids} == {
         "GPU 0, torch windows of pid 100",
         "GPU 0, torch windows of pid 200",
     }
@@ -315,7 +315,7 @@ def test_arrows_of_two_windows_do_not_share_an_end() -> None:
 
     arrows = of_kind(rows, "fwdbwd")
     assert len(arrows) == 4
-    assert len({it["id"] for it in arrows}) == 2
+    assert len({arrow["id"] for arrow in arrows}) == 2
 
 
 def test_groups_that_have_names_get_numbers() -> None:
@@ -370,7 +370,7 @@ def test_odd_values_in_a_row_of_torch_do_no_harm(changes: bytes) -> None:
 
     rows = of_kind(events(a_run_with_windows(a_window(trace))), "cpu_op")
 
-    assert [it["dur"] for it in rows] == [SECOND, SECOND]
+    assert [row["dur"] for row in rows] == [SECOND, SECOND]
 
 
 def test_what_a_run_says_of_itself_is_spelled_out() -> None:

@@ -76,7 +76,7 @@ def test_what_is_left_out_of_too_many_cells_is_the_lightest():
     tree = page_tree(detail, most_cells=4)
 
     assert len(tree.cells.node) <= 4
-    assert max(it.frame.line for it in tree.nodes) < 5
+    assert max(node.frame.line for node in tree.nodes) < 5
 
 
 def test_a_finding_keeps_nodes_to_show_however_thin_they_are():
@@ -92,7 +92,7 @@ def test_a_finding_keeps_nodes_to_show_however_thin_they_are():
 
     ((rank, nodes),) = tree.finding_nodes
     assert rank == 1
-    assert [tree.nodes[it].frame.line for it in nodes] == [4]
+    assert [tree.nodes[node].frame.line for node in nodes] == [4]
 
 
 def test_a_stack_of_thousands_is_no_reason_to_fail():
@@ -140,4 +140,4 @@ def test_of_a_finding_in_many_places_the_heaviest_are_kept():
     tree = page_tree(detail, most_nodes=1)
 
     ((_, nodes),) = tree.finding_nodes
-    assert [tree.nodes[it].frame.line for it in nodes] == list(range(7, 27))
+    assert [tree.nodes[node].frame.line for node in nodes] == list(range(7, 27))

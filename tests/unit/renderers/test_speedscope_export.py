@@ -60,14 +60,14 @@ def test_samples_come_in_the_order_of_time_and_add_up() -> None:
 def test_frames_are_shared_and_have_their_place() -> None:
     frames = a_file(a_story())["shared"]["frames"]
 
-    assert len(frames) == len({json.dumps(it) for it in frames})
+    assert len(frames) == len({json.dumps(frame) for frame in frames})
     assert {
         "name": "step",
         "file": "/home/researcher/project/bandit/env.py",
         "line": 42,
     } in frames
     assert {"name": "garbage collection"} in frames
-    assert "<module> train.py" in {it["name"] for it in frames}
+    assert "<module> train.py" in {frame["name"] for frame in frames}
 
 
 def test_without_lines_a_function_is_one_frame() -> None:

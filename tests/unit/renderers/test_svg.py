@@ -205,9 +205,9 @@ def test_a_comparison_is_coloured_by_what_changed() -> None:
     changed = {"worse": 0.2, "better": -0.01, "same": 0.002}
     changes = tuple(
         GrowthShare(
-            changed.get(it.label, 0.0), 0.004, it.label in ("worse", "better"), "5 ms → 4 ms"
+            changed.get(frame.label, 0.0), 0.004, frame.label in ("worse", "better"), "5 ms → 4 ms"
         )
-        for it in flame.frames
+        for frame in flame.frames
     )
 
     svg = ElementTree.fromstring(

@@ -65,9 +65,9 @@ def test_the_heaviest_operations_are_those_that_the_program_calls():
         .kernel(71.0, 75.0, 2.0, "add_kernel")
     )
 
-    assert [(it.name, it.calls) for it in row.top_ops] == [("aten::linear", 1), ("aten::add", 2)]
-    assert [it.time_s for it in row.top_ops] == pytest.approx([50e-6, 17e-6])
-    assert [tuple(it) for it in row.top_kernels] == [
+    assert [(operator.name, operator.calls) for operator in row.top_ops] == [("aten::linear", 1), ("aten::add", 2)]
+    assert [operator.time_s for operator in row.top_ops] == pytest.approx([50e-6, 17e-6])
+    assert [tuple(kernel) for kernel in row.top_kernels] == [
         ("gemm", 1, pytest.approx(40e-6)),
         ("add_kernel", 2, pytest.approx(4e-6)),
     ]
@@ -79,4 +79,4 @@ def test_a_window_without_a_gpu_has_operations_and_no_idle_gpu():
     assert row.busy_share is None
     assert row.idle == ()
     assert row.top_kernels == ()
-    assert [it.name for it in row.top_ops] == ["aten::linear"]
+    assert [operator.name for operator in row.top_ops] == ["aten::linear"]

@@ -90,7 +90,7 @@ def test_only_the_numbers_of_rows_are_gone_through_so(iterated: str, is_told: bo
     text = RESET.replace("done.nonzero().flatten().tolist()", iterated)
     seen = frozenset({SeenTensor(4, "self.position", (512, 2))})
 
-    assert any(it.may_be_little for it in tensor_loops(text, seen).values()) is is_told
+    assert any(loop.may_be_little for loop in tensor_loops(text, seen).values()) is is_told
 
 
 def test_rows_of_what_acts_are_no_such_rows():
@@ -193,7 +193,7 @@ def test_an_element_that_decides_a_branch_or_is_read_is_a_number():
     ],
 )
 def test_tells_recursions_from_the_end(body):
-    assert {it.goes_backwards for it in loops(body).values()} == {True}
+    assert {loop.goes_backwards for loop in loops(body).values()} == {True}
 
 
 def test_a_recursion_claims_rows_whose_tensor_the_text_does_not_show():
@@ -267,7 +267,7 @@ def test_follows_tensors_into_the_functions_of_the_file():
             returns(self.rewards)
     """
 
-    assert [it.tensor for it in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"] * 2
+    assert [loop.tensor for loop in tensor_loops(textwrap.dedent(text)).values()] == ["rewards"] * 2
 
 
 def test_an_expression_too_deep_to_follow_is_read_in_part():

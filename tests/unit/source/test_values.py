@@ -21,7 +21,7 @@ def seen(*looks: str) -> Value:
 
 
 def arrays(*rows: int) -> Value:
-    return seen(*(f"type=numpy.ndarray shape={it},8 dtype=f8" for it in rows))
+    return seen(*(f"type=numpy.ndarray shape={row},8 dtype=f8" for row in rows))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_the_last_line_of_a_loop_goes_with_the_whole_turn():
 def test_steps_tell_attributes_from_keys():
     module = parse("x = batch['obs'].rows[2]")
     assert module is not None
-    (found,) = [it for it in operands(module, 1) if it.text != "x"]
+    (found,) = [operand for operand in operands(module, 1) if operand.text != "x"]
 
     assert found.steps == ("batch", "sobs", ".rows", "i2")
 
@@ -108,10 +108,10 @@ keeper(3)
 def test_what_the_statement_before_has_searched_goes_with_a_line():
     """There the signal is heard that came meanwhile."""
     assert "self.seen.keys" in names(SEARCHED, 9)
-    assert not [it for it in names(SEARCHED, 10) if it.endswith(".keys")]
+    assert not [name for name in names(SEARCHED, 10) if name.endswith(".keys")]
 
 
 def test_a_method_of_several_classes_is_not_known_by_its_name():
     another = SEARCHED + "\nclass Set:\n    def has(self, key):\n        return key in self.rows\n"
 
-    assert not [it for it in names(another, 8) if it.endswith((".keys", ".rows"))]
+    assert not [name for name in names(another, 8) if name.endswith((".keys", ".rows"))]

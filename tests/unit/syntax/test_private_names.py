@@ -22,7 +22,7 @@ class Learner:
 def is_private_attribute(made: str = "np.zeros(4)", used: str = "self.w += x") -> bool:
     module = parse(CLASS.format(made=made, used=used))
     assert module is not None
-    learn = next(it for it in module.functions if it.node.name == "learn")
+    learn = next(function for function in module.functions if function.node.name == "learn")
     return is_private([module], module, learn, "self", ["w"])
 
 

@@ -71,7 +71,7 @@ def test_regions_of_old_torch_are_among_its_ops(tmp_path):
 
     trace = read_trace(written(tmp_path, json.dumps([row])))
 
-    assert [it.name for it in trace.annotations] == ["ProfilerStep#3"]
+    assert [annotation.name for annotation in trace.annotations] == ["ProfilerStep#3"]
 
 
 @pytest.mark.parametrize("cut", [1, 40, 200])
@@ -144,7 +144,7 @@ def test_a_row_at_no_time_is_left_out(tmp_path, time, value):
 
     found = read_trace(written(tmp_path, f'{{"traceEvents": [{", ".join(rows)}]}}'))
 
-    assert [(it.ts, it.dur) for it in found.ops] == [(1.0, 1.0)]
+    assert [(operator.ts, operator.dur) for operator in found.ops] == [(1.0, 1.0)]
 
 
 def test_half_a_surrogate_in_place_of_arguments_leaves_the_row(tmp_path):
@@ -152,7 +152,7 @@ def test_half_a_surrogate_in_place_of_arguments_leaves_the_row(tmp_path):
 
     found = read_trace(written(tmp_path, f'{{"traceEvents": [{row}]}}'))
 
-    assert [it.name for it in found.ops] == ["a"]
+    assert [operator.name for operator in found.ops] == ["a"]
 
 
 @pytest.mark.parametrize(

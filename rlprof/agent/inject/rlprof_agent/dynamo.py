@@ -67,7 +67,7 @@ def skip(own: ModuleType) -> None:
         functions = vars(defined).values() if isinstance(defined, type) else (defined,)
         for function in functions:
             accessors = (function, getattr(function, "fget", None))
-            for code in (getattr(it, "__code__", None) for it in accessors):
+            for code in (getattr(accessor, "__code__", None) for accessor in accessors):
                 for each in _codes_in(code):
                     skip_code(each)
 
