@@ -53,7 +53,11 @@ def detector_ids_with_page() -> tuple[str, ...]:
 def messages() -> dict[str, str]:
     """Return what ``docs/messages.md`` says of each error and remark, by name."""
     sections = _MESSAGE.finditer(_text("docs", "messages.md"))
-    return {section["name"][2:]: section["text"].strip() + "\n" for section in sections if section["name"]}
+    return {
+        section["name"][2:]: section["text"].strip() + "\n"
+        for section in sections
+        if section["name"]
+    }
 
 
 class CounterEntry(NamedTuple):
@@ -68,7 +72,9 @@ class CounterEntry(NamedTuple):
 def counters() -> dict[str, CounterEntry]:
     """Those of ``rlprof check``, by name."""
     rows = _COUNTER.finditer(counters_page())
-    return {row["name"]: CounterEntry(row["counts"], row["let_pass"], row["unseen"]) for row in rows}
+    return {
+        row["name"]: CounterEntry(row["counts"], row["let_pass"], row["unseen"]) for row in rows
+    }
 
 
 def counters_page() -> str:

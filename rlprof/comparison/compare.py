@@ -190,7 +190,9 @@ def _figures(report: Report) -> tuple[tuple[str, str, float | None], ...]:
 def _phase_us(report: Report, kind: PhaseKind) -> float | None:
     if not report.phases:
         return None
-    return float(sum(phase.end_us - phase.start_us for phase in report.phases if phase.kind is kind))
+    return float(
+        sum(phase.end_us - phase.start_us for phase in report.phases if phase.kind is kind)
+    )
 
 
 def _cpu_per_step(report: Report) -> float | None:

@@ -73,7 +73,9 @@ def _runs(found: Comparison) -> Table:
 
 
 def _findings(found: Comparison) -> Iterator[Block]:
-    claimed = [_claimed(finding, found) for finding in found.findings if finding.fate in words.CLAIMED]
+    claimed = [
+        _claimed(finding, found) for finding in found.findings if finding.fate in words.CLAIMED
+    ]
     names = {fate: words.finding_names(found, fate) for fate in (Fate.UNCHANGED, Fate.UNCLEAR)}
     others = Items(
         [
@@ -171,7 +173,12 @@ def _function_name(function: FunctionChange) -> Inline:
 
 def _figures(found: Comparison) -> Table:
     rows = [
-        (figure.name, figure.base, figure.new, StyledText(figure.change, "bold") if figure.is_clear else figure.change)
+        (
+            figure.name,
+            figure.base,
+            figure.new,
+            StyledText(figure.change, "bold") if figure.is_clear else figure.change,
+        )
         for figure in words.figures(found)
     ]
     return Table([Column(), *figures("BASE", "NEW", "change")], rows)

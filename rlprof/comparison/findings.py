@@ -93,7 +93,8 @@ def _with_places(
         _MatchedFinding(
             found,
             frozenset(
-                (short_path(location.file, report.run.cwd), location.function) for location in found.finding.locations
+                (short_path(location.file, report.run.cwd), location.function)
+                for location in found.finding.locations
             ),
             frozenset(
                 in_tree[box]

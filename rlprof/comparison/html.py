@@ -150,7 +150,10 @@ def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list
     return [
         {
             **_costs(
-                tree, row.box.base, row.box.new, _largest((row.box.base, row.box.new) for row in rows)
+                tree,
+                row.box.base,
+                row.box.new,
+                _largest((row.box.base, row.box.new) for row in rows),
             ),
             "depth": min(row.depth, _DEEPEST),
             "callers": words.callers(row),

@@ -172,7 +172,9 @@ def finding_name(it: FindingChange) -> str:
 
 def finding_names(found: Comparison, fate: Fate) -> list[str]:
     """Each once."""
-    return list(dict.fromkeys(finding_name(finding) for finding in found.findings if finding.fate is fate))
+    return list(
+        dict.fromkeys(finding_name(finding) for finding in found.findings if finding.fate is fate)
+    )
 
 
 def finding_place(it: FindingChange, found: Comparison) -> str:

@@ -246,7 +246,9 @@ class _Search:
         A container that is only made for another function's conversion goes without replacement.
         """
         if not claim.whole:
-            return sum(conversion.kind is not ConversionKind.HANDLING for conversion in claim.conversions)
+            return sum(
+                conversion.kind is not ConversionKind.HANDLING for conversion in claim.conversions
+            )
         parents = {self.tree.nodes[top].parent for top in claim.tops} - {NO_PARENT}
         places = {self.lines.line(parent) for parent in parents}
         # A stack read from outside may show the caller a few lines off: the source knows better.
@@ -256,7 +258,9 @@ class _Search:
     def _calls(self, node: int, claim: _ConversionTime) -> bool:
         """Tell whether the statement of ``node`` calls the claim's function by its name."""
         statement = self.lines.statement(self.tree.frame(node))
-        names = {conversion.function.node.name for conversion in claim.conversions if conversion.function}
+        names = {
+            conversion.function.node.name for conversion in claim.conversions if conversion.function
+        }
         return statement is not None and any(
             isinstance(part, ast.Call) and called_name(part) in names for part in statement.walk()
         )

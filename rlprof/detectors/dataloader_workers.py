@@ -68,7 +68,9 @@ def idle_while_loading(view: TraceView) -> float:
 
 def _loading(view: TraceView) -> list[Row]:
     """The waits for batches, without one for a loader that starts."""
-    rows = [annotation for annotation in view.trace.annotations if annotation.name.startswith(LOADER)]
+    rows = [
+        annotation for annotation in view.trace.annotations if annotation.name.startswith(LOADER)
+    ]
     if len(rows) > 1 and rows[0].dur > STARTING * median(row.dur for row in rows[1:]):
         return rows[1:]
     return rows

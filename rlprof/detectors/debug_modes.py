@@ -100,7 +100,11 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 
 
 def _blocking_launches(view: TraceView) -> Iterator[DeviceFinding]:
-    long = {kernel.args.correlation: kernel for kernel in view.trace.kernels if kernel.dur >= LONG_KERNEL_US}
+    long = {
+        kernel.args.correlation: kernel
+        for kernel in view.trace.kernels
+        if kernel.dur >= LONG_KERNEL_US
+    }
     if len(long) < FEWEST_LAUNCHES:
         return
     launches = [call for call in view.trace.calls if is_launch(call)]

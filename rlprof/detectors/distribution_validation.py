@@ -88,7 +88,9 @@ def _evidence(profile: Profile, lines: UserLines, heaviest: Line, total: float) 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     waits = [
-        wait for wait in view.waits if wait.site.asked_by == DISTRIBUTIONS and not waits_for_others(wait)
+        wait
+        for wait in view.waits
+        if wait.site.asked_by == DISTRIBUTIONS and not waits_for_others(wait)
     ]
     if not waits:
         return

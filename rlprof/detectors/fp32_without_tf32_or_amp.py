@@ -33,7 +33,9 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     busiest = view.busiest
     if busiest is None or view.trace.header.is_rocm or view.busy_share < MIN_BUSY:
         return
-    major = next((device.compute_major for device in view.trace.header.devices if device.id == busiest.id), 0)
+    major = next(
+        (device.compute_major for device in view.trace.header.devices if device.id == busiest.id), 0
+    )
     us = sum(kernel.dur for kernel in kernels_named(view.trace, FP32_MATMUL))
     if major < AMP_MAJOR or us < MIN_SHARE * busiest.busy_us:
         return

@@ -176,7 +176,10 @@ def _handing_over(tree: CallTree) -> Iterator[int]:
 def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
     """Time that threads of a pool are asleep in their tasks, waits for the interpreter lock left out."""
     for_lock = {
-        (wait.thread, node) for wait in profile.waits if wait.kind is WaitKind.GIL for node in wait.nodes
+        (wait.thread, node)
+        for wait in profile.waits
+        if wait.kind is WaitKind.GIL
+        for node in wait.nodes
     }
     return sum(
         cost.idle_us

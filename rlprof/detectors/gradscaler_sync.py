@@ -17,7 +17,9 @@ from rlprof.units import count, duration
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
     waits = [
-        wait for wait in view.waits if wait.site.asked_by == GRAD_SCALER and not waits_for_others(wait)
+        wait
+        for wait in view.waits
+        if wait.site.asked_by == GRAD_SCALER and not waits_for_others(wait)
     ]
     if not waits:
         return

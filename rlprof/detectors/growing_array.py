@@ -78,7 +78,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
             continue
         key = (frame.file, frame.line)
         if key not in known:
-            growths = (_growth(statement, values.of(frame.file, statement)) for statement in lines.statements(frame))
+            growths = (
+                _growth(statement, values.of(frame.file, statement))
+                for statement in lines.statements(frame)
+            )
             known[key] = next(filter(None, growths), None)
         growth = known[key]
         if growth is None:

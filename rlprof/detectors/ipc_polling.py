@@ -219,7 +219,9 @@ def _held_up(profile: Profile, found: _Polling) -> HeldUp:
 
 def _left_to_save(profile: Profile) -> float:
     """No thread gets faster than the CPU time that it needs for its own work."""
-    own = (activity.on_cpu_us - _polled_cpu_us(activity, profile) for activity in profile.activities)
+    own = (
+        activity.on_cpu_us - _polled_cpu_us(activity, profile) for activity in profile.activities
+    )
     longest = max(own, default=0)
     return max(0.0, 1 - longest / max(1, profile.steady_us))
 

@@ -117,7 +117,9 @@ def _written_under_it(profile: Profile, held: HeldWork) -> frozenset[int]:
         activity.process
         for activity in profile.activities
         if activity.is_critical
-        and any(profile.wait_kinds.get(cost) is WaitKind.LOCK for cost, _ in activity.tree.self_costs())
+        and any(
+            profile.wait_kinds.get(cost) is WaitKind.LOCK for cost, _ in activity.tree.self_costs()
+        )
     }
     names = profile.parts
     return frozenset(

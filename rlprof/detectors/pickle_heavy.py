@@ -187,7 +187,9 @@ def _savings(
         others = scaled(removable, 1 - published.feeding_part)
         yield from working_time(tree, shared, kinds, others)
     pickled_beside = {
-        activity.process: sum(cost.busy_us for node, cost in activity.tree.self_costs() if node in nodes)
+        activity.process: sum(
+            cost.busy_us for node, cost in activity.tree.self_costs() if node in nodes
+        )
         for activity in profile.activities
         if not activity.is_main and activity.process not in published.senders
     }

@@ -291,7 +291,9 @@ def _is_loader(start: WorkerStart, profile: Profile) -> bool:
     """Tell whether the processes are those of a loader of batches."""
     pooled = {process.id for process in start.processes}
     return any(
-        loads_data(activity.tree) for activity in profile.activities if activity.is_main and activity.process in pooled
+        loads_data(activity.tree)
+        for activity in profile.activities
+        if activity.is_main and activity.process in pooled
     )
 
 
@@ -303,7 +305,11 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
     to have done as much as the others.
     """
     pooled = {process.id for process in start.processes}
-    seen = [activity for activity in profile.activities if activity.is_main and activity.process in pooled]
+    seen = [
+        activity
+        for activity in profile.activities
+        if activity.is_main and activity.process in pooled
+    ]
     unseen = len(pooled) / max(1, len(seen))
     known: dict[int, bool] = {}
     tasks = [_task_time(it, profile, known) for it in seen]

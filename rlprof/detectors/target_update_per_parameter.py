@@ -326,7 +326,9 @@ def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
     nodes = [it for statement in moves for it in ast.walk(statement)]
     if any(isinstance(node, ast.BinOp) and _mentions(node, names) for node in nodes):
         return MovedBy.SUM
-    in_place = [node for node in nodes if isinstance(node, ast.Call) and called_name(node) in _IN_PLACE]
+    in_place = [
+        node for node in nodes if isinstance(node, ast.Call) and called_name(node) in _IN_PLACE
+    ]
     return MovedBy.ONE_CALL if len(in_place) == 1 else MovedBy.CALLS
 
 

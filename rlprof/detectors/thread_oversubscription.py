@@ -166,7 +166,9 @@ def _native_threads(it: Workload, profile: Profile) -> float | None:
 
 
 def _threads_each(teams: Collection[Workload], profile: Profile) -> str:
-    sizes = (max(2, round(_per_python(team, profile)), round(_crowd(team, profile))) for team in teams)
+    sizes = (
+        max(2, round(_per_python(team, profile)), round(_crowd(team, profile))) for team in teams
+    )
     numbers = sorted(set(sizes))
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 

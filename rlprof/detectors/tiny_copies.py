@@ -25,7 +25,11 @@ HOST_US: Final = calibrated(
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
-    tiny = [transfer for transfer in view.transfers if transfer.crosses_bus and transfer.median_bytes <= TINY_BYTES]
+    tiny = [
+        transfer
+        for transfer in view.transfers
+        if transfer.crosses_bus and transfer.median_bytes <= TINY_BYTES
+    ]
     number = sum(it.count for it in tiny)
     if not view.step_count or per_step(number, view) < MIN_PER_STEP:
         return

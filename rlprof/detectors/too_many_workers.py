@@ -49,7 +49,9 @@ MAX_NATIVE: Final = 0.2
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    workers = tuple(workload for workload in workloads(profile) if workload.role in COLLECTORS | {LEARNER})
+    workers = tuple(
+        workload for workload in workloads(profile) if workload.role in COLLECTORS | {LEARNER}
+    )
     busy = tuple(worker for worker in workers if worker.working >= MIN_WORKING)
     cores = profile.load.cores
     if len(busy) < MIN_OVER * cores or mean(it.queued for it in busy) < MIN_QUEUED:

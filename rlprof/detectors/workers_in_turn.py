@@ -75,7 +75,9 @@ def _of_work(waited_us: float, removable: Range, profile: Profile) -> Iterator[S
     """The work that fills these waits, which the workers do side by side then. They may work in other waits as well."""
     critical = {activity.thread for activity in profile.activities if activity.is_critical}
     all_waits_us = sum(
-        wait.wall_us for wait in profile.waits if wait.thread in critical and wait.kind in FOR_OTHERS
+        wait.wall_us
+        for wait in profile.waits
+        if wait.thread in critical and wait.kind in FOR_OTHERS
     )
     part = min(1.0, waited_us / max(waited_us, all_waits_us))
     nodes = frozenset(
@@ -104,7 +106,9 @@ def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Sav
 
 def _removable(workers: int | None, waited_us: float, is_beside: bool, profile: Profile) -> Range:
     """What is left is the wait for the slowest; side by side the workers have no more than all cores."""
-    others_us = sum(activity.on_cpu_us for activity in profile.activities if activity.is_critical is is_beside)
+    others_us = sum(
+        activity.on_cpu_us for activity in profile.activities if activity.is_critical is is_beside
+    )
     on_all_cores = others_us / max(1.0, profile.load.cores) / max(1.0, waited_us)
     least, most = (
         min(1.0, max(1 / number, on_all_cores)) for number in (workers or MOST, workers or FEWEST)

@@ -57,10 +57,16 @@ def find_idle(
         ]
     )
     claims: dict[IdleCause, list[Span]] = {
-        IdleCause.ALLOCATOR: union((call.ts, call.end) for call in trace.calls if call.name in ALLOCATOR),
+        IdleCause.ALLOCATOR: union(
+            (call.ts, call.end) for call in trace.calls if call.name in ALLOCATOR
+        ),
         IdleCause.DATA: union(
             [
-                *((annotation.ts, annotation.end) for annotation in trace.annotations if annotation.name.startswith(LOADER)),
+                *(
+                    (annotation.ts, annotation.end)
+                    for annotation in trace.annotations
+                    if annotation.name.startswith(LOADER)
+                ),
                 *(gap for gap in gaps(in_torch, wall) if gap[1] - gap[0] >= LONG_GAP_US),
             ]
         ),
@@ -77,7 +83,11 @@ def find_idle(
 
 def _in_optimizers(trace: Trace) -> list[Span]:
     """Return the regions of optimizers, but for those that call a closure: the program's forward and backward pass is in them."""
-    regions = [(annotation.ts, annotation.end) for annotation in trace.annotations if annotation.name.startswith(OPTIMIZER)]
+    regions = [
+        (annotation.ts, annotation.end)
+        for annotation in trace.annotations
+        if annotation.name.startswith(OPTIMIZER)
+    ]
     passes = union(
         (it.ts, it.end)
         for it in (*trace.ops, *trace.annotations)

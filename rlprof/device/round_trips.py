@@ -41,7 +41,9 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
     looks alike otherwise.
     """
     back = _calls_of(trace, uploads(trace))
-    away = _calls_of(trace, [download for download in downloads(trace) if _bytes(download) <= _SMALL_BYTES])
+    away = _calls_of(
+        trace, [download for download in downloads(trace) if _bytes(download) <= _SMALL_BYTES]
+    )
     # Without ops nobody knows what was learned in between.
     if not back or not away or not trace.ops:
         return ()

@@ -89,7 +89,12 @@ def describe_optimizer(trace: Trace, launches: Sequence[Row]) -> OptimizerFacts 
     spans = union((row.ts, row.end) for row, _ in steps)
     threads = {row.thread for row, _ in steps}
     inside = _inside(spans, [launch for launch in launches if launch.thread in threads])
-    names = [row.name for row in _inside(spans, [operator for operator in trace.ops if operator.thread in threads])]
+    names = [
+        row.name
+        for row in _inside(
+            spans, [operator for operator in trace.ops if operator.thread in threads]
+        )
+    ]
     fused = "Fused" in steps[0][1]["name"]
     # On a CPU there are no launches: an op in place is as good.
     calls = len(inside) or sum(name.startswith("aten::") and name.endswith("_") for name in names)

@@ -156,7 +156,9 @@ def view_trace(trace: Trace) -> TraceView:
         blocking=blocking,
         idle=find_idle(trace, devices, blocking, span),
         transfers=find_transfers(trace),
-        kernels=describe_kernels(trace, {launch.args.correlation: launch.end for launch in launches}),
+        kernels=describe_kernels(
+            trace, {launch.args.correlation: launch.end for launch in launches}
+        ),
         optimizer=describe_optimizer(trace, launches),
         compiling=describe_compiling(trace),
         steps=profiler_steps(trace),
@@ -186,7 +188,9 @@ def _waits(view: TraceView) -> Iterator[SiteWait]:
 
 
 def _idle_within(call: Row, devices: Sequence[DeviceTimeline]) -> float:
-    return min((call.dur - device.measure.inside(call.ts, call.end) for device in devices), default=0.0)
+    return min(
+        (call.dur - device.measure.inside(call.ts, call.end) for device in devices), default=0.0
+    )
 
 
 def _notes(view: TraceView) -> Iterator[Note]:

@@ -114,7 +114,9 @@ def _check_numbers(sums: StackSums, path: Path) -> None:
         min(time.busy_us, time.idle_us) < 0 for time in sums.times.values()
     ):
         raise damaged(path, "its times are negative, or add up to thousands of years")
-    ids = chain((process.pid for process in sums.processes), (thread.tid for thread in sums.threads))
+    ids = chain(
+        (process.pid for process in sums.processes), (thread.tid for thread in sums.threads)
+    )
     if any(abs(it) > _HIGHEST_ID for it in ids):
         raise damaged(path, "the id of a process or thread has more than 64 bits")
 

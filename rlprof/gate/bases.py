@@ -201,7 +201,9 @@ def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
 def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]:
     """Return what head counted and the baseline does not tell."""
     names = sorted(
-        counter.name for counter in counters if counter.base is None and counter.head and counter.name not in TOLD_ON_DEMAND
+        counter.name
+        for counter in counters
+        if counter.base is None and counter.head and counter.name not in TOLD_ON_DEMAND
     )
     if names:
         yield Note(

@@ -61,7 +61,11 @@ def in_head_only(outcome: Outcome) -> list[FindingChange]:
     found = outcome.comparison
     if found is None or found.rate is not None:
         return []
-    alone = [finding for finding in found.findings if finding.fate is Fate.UNCLEAR and finding.base is None]
+    alone = [
+        finding
+        for finding in found.findings
+        if finding.fate is Fate.UNCLEAR and finding.base is None
+    ]
     return alone[:MOST_ALONE]
 
 
@@ -97,7 +101,9 @@ def reads_of(outcome: Outcome) -> list[MoreReads]:
     if found is None:
         return []
     return [
-        row for counter in outcome.failing_counters for row in more_reads(counter.name, found.base, found.new)
+        row
+        for counter in outcome.failing_counters
+        for row in more_reads(counter.name, found.base, found.new)
     ]
 
 

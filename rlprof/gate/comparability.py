@@ -179,7 +179,9 @@ def on_counters(
     if (
         verdict is Verdict.PASS
         and runs
-        and all(counter.name == PROCESSES or not (counter.base or counter.head) for counter in counters)
+        and all(
+            counter.name == PROCESSES or not (counter.base or counter.head) for counter in counters
+        )
     ):
         yield Note(
             "warning",

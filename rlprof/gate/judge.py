@@ -44,7 +44,9 @@ class CheckSettings:
     @property
     def asked(self) -> tuple[str, ...]:
         """Names of the counters that must be judged, and so must be told."""
-        return tuple(tolerance.name for tolerance in self.tolerances if tolerance.relative is not None)
+        return tuple(
+            tolerance.name for tolerance in self.tolerances if tolerance.relative is not None
+        )
 
     @property
     def first_pairs(self) -> int:

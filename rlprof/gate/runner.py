@@ -236,7 +236,10 @@ def in_own_turns(first: Run, second: Run) -> tuple[MeasuredRun, MeasuredRun]:
     windows = [run.steady for run, _ in (first, second)]
     if not all(windows):
         raise _never_together()
-    start, end = max(window[0].start for window in windows), min(window[-1].end for window in windows)
+    start, end = (
+        max(window[0].start for window in windows),
+        min(window[-1].end for window in windows),
+    )
     return _alone(first, start, end), _alone(second, start, end)
 
 

@@ -52,13 +52,16 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
 
 
 def _driver(outcome: Outcome) -> Json:
-    detectors = dict.fromkeys(finding.shown.finding.detector for finding in causes.worse_findings(outcome))
+    detectors = dict.fromkeys(
+        finding.shown.finding.detector for finding in causes.worse_findings(outcome)
+    )
     rules: list[Json] = [
         {"id": rule, "shortDescription": {"text": text}, "helpUri": f"{PAGES}/check.md"}
         for rule, text in _RULES.items()
     ]
     rules += [
-        {"id": printable(detector), "helpUri": f"{PAGES}/detectors/{as_uri(detector)}.md"} for detector in detectors
+        {"id": printable(detector), "helpUri": f"{PAGES}/detectors/{as_uri(detector)}.md"}
+        for detector in detectors
     ]
     return {
         "name": "rlprof check",

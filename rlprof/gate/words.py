@@ -37,7 +37,9 @@ def _because(outcome: Outcome) -> str:
     if outcome.failure is not None:
         return f"{printable(first_line(outcome.failure.message), _TEXT_LIMIT)}."
     if outcome.failing_counters:
-        names = ", ".join(printable(counter.name, _NAME_LIMIT) for counter in outcome.failing_counters)
+        names = ", ".join(
+            printable(counter.name, _NAME_LIMIT) for counter in outcome.failing_counters
+        )
         of_runs = any(counter.name in NEVER_BY_CLOCK for counter in outcome.failing_counters)
         return f"head counts more {'' if of_runs else 'per step '}than base: {names}."
     if outcome.decision is None:
@@ -157,7 +159,9 @@ def counter_value(value: float | None) -> str:
 
 def counter_rows(outcome: Outcome) -> list[CounterDifference]:
     """Those that fail first; what neither side counted is left out."""
-    return [counter for counter in outcome.counters if counter.base or counter.head or counter.fails]
+    return [
+        counter for counter in outcome.counters if counter.base or counter.head or counter.fails
+    ]
 
 
 def command(outcome: Outcome) -> str:
@@ -252,7 +256,9 @@ def _why_no_rate(found: Comparison) -> str:
         if lack
     ]
     why = wording.unglued(f" ({'; '.join(lacks)})") if lacks else ""
-    if any(throughput.steady_sps is None and throughput.unit != "none" for throughput in throughputs):
+    if any(
+        throughput.steady_sps is None and throughput.unit != "none" for throughput in throughputs
+    ):
         return f"The pair that was recorded in full was too short to compare{why}"
     return f"The rates of the pair that was recorded in full cannot be compared{why}"
 

@@ -41,7 +41,9 @@ class ProcessRow:
     @property
     def start_up_s(self) -> float:
         return sum(
-            (phase.end_us - phase.start_us) / 1e6 for phase in self.phases if phase.kind is PhaseKind.START_UP
+            (phase.end_us - phase.start_us) / 1e6
+            for phase in self.phases
+            if phase.kind is PhaseKind.START_UP
         )
 
 

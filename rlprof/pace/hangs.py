@@ -87,7 +87,11 @@ def _quiet_stretches(
     One busy window amid ``_STILL`` quiet ones on either side does not end them, as long as nothing moves on in it:
     on a loaded machine the little that runs in a hang takes long now and then.
     """
-    moved = {counter.window for counter in recording.counters if counter.name in _PROGRESS and counter.value > 0}
+    moved = {
+        counter.window
+        for counter in recording.counters
+        if counter.name in _PROGRESS and counter.value > 0
+    }
     quiet = _quiet_windows(recording, times, kinds) - moved
     first: int | None = None
     for i in range(times.windows + 1):

@@ -61,19 +61,27 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
             for process in recording.processes
         ),
         windows=tuple(
-            Window(new_id[window.id], moved(window.start_us), moved(window.start_us) + window.length_us)
+            Window(
+                new_id[window.id], moved(window.start_us), moved(window.start_us) + window.length_us
+            )
             for window in windows
             if kept[window.id]
         ),
         samples=_samples(recording.samples, kept, new_id),
         clocks=tuple(
-            clock._replace(window=new_id[clock.window]) for clock in recording.clocks if kept[clock.window]
+            clock._replace(window=new_id[clock.window])
+            for clock in recording.clocks
+            if kept[clock.window]
         ),
         counters=tuple(
-            counter._replace(window=new_id[counter.window]) for counter in recording.counters if kept[counter.window]
+            counter._replace(window=new_id[counter.window])
+            for counter in recording.counters
+            if kept[counter.window]
         ),
         gauges=tuple(
-            gauge._replace(window=new_id[gauge.window]) for gauge in recording.gauges if kept[gauge.window]
+            gauge._replace(window=new_id[gauge.window])
+            for gauge in recording.gauges
+            if kept[gauge.window]
         ),
         torch_windows=tuple(
             replace(window, begun_us=moved(window.begun_us), ended_us=moved(window.begun_us))

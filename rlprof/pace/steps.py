@@ -80,7 +80,9 @@ def count_steps(recording: Recording) -> StepCounts:
 
 def _are_of_passers_by(recording: Recording) -> bool:
     """Tell whether steps were recognised in processes alone that together lived for a small part of the run: others of their kind went unseen."""
-    counted = {counter.process for counter in recording.counters if counter.name == STEPS_RECOGNISED}
+    counted = {
+        counter.process for counter in recording.counters if counter.name == STEPS_RECOGNISED
+    }
     run_us = recording.windows[-1].end_us if recording.windows else 0
     lived_us = sum(
         (run_us if process.ended_us is None else process.ended_us) - process.started_us

@@ -37,7 +37,11 @@ def find_in(view: TraceView, detectors: Sequence[Detector]) -> TraceFindings:
     """Nothing where the rows of the device are missing: that is no idle device."""
     if not view.has_device or not view.wall.length:
         return TraceFindings((), ())
-    in_trace = ((detector.id, detector.in_trace.detect) for detector in detectors if detector.in_trace is not None)
+    in_trace = (
+        (detector.id, detector.in_trace.detect)
+        for detector in detectors
+        if detector.in_trace is not None
+    )
     found, failures = detect_all(in_trace, view)
     found.sort(key=_by_worth)
     unsold = _Unsold(view)

@@ -231,7 +231,11 @@ def _candidates(
         # Pipes join parents and children; queues, events and locks are shared by all.
         if kind is not WaitKind.PIPE or not related:
             related += siblings
-    others = [fromkey for fromkey in dict.fromkeys(related) if fromkey != own and roles.get(fromkey) not in SERVICES]
+    others = [
+        fromkey
+        for fromkey in dict.fromkeys(related)
+        if fromkey != own and roles.get(fromkey) not in SERVICES
+    ]
     # A loop that asks may ask for what another thread of its process has done, too.
     return [*others, own] if kind is WaitKind.POLL else others
 

@@ -83,7 +83,9 @@ def classify_components(
         sources,
         gradients=[node.id for node in nodes if _makes_gradients(node.frame.file)],
         networks=[
-            node.id for node in nodes if own[node.id] == INFERENCE or is_policy_file(node.frame.file)
+            node.id
+            for node in nodes
+            if own[node.id] == INFERENCE or is_policy_file(node.frame.file)
         ],
         environment=[node.id for node in nodes if own[node.id] == ENVIRONMENT],
         messages=[node.id for node in nodes if transport_of(node.frame)],

@@ -66,7 +66,9 @@ def _by_process(recording: Recording, name: str) -> dict[int, dict[int, float]]:
 
 
 def _steady_windows(profile: Profile) -> list[Window]:
-    spans = [(phase.start_us, phase.end_us) for phase in profile.phases if phase.kind is PhaseKind.STEADY]
+    spans = [
+        (phase.start_us, phase.end_us) for phase in profile.phases if phase.kind is PhaseKind.STEADY
+    ]
     return [
         window
         for window in profile.windows
@@ -135,7 +137,11 @@ def _processes(
 
 def _growing(processes: Sequence[ProcessMemory]) -> frozenset[int]:
     """Processes that grow steadily, or all where none does."""
-    growing = [process.process for process in processes if process.trend is not None and process.trend.is_steady]
+    growing = [
+        process.process
+        for process in processes
+        if process.trend is not None and process.trend.is_steady
+    ]
     return frozenset(growing or [process.process for process in processes])
 
 
@@ -249,12 +255,16 @@ def _taken(recording: Recording, rss: Mapping[int, Series]) -> dict[int, list[tu
 
 
 def _last_before(windows: Sequence[Window], series: Series, at_us: int) -> int | None:
-    ids = (window.id for window in reversed(windows) if window.end_us <= at_us and window.id in series)
+    ids = (
+        window.id for window in reversed(windows) if window.end_us <= at_us and window.id in series
+    )
     return next(ids, None)
 
 
 def _first_after(windows: Sequence[Window], series: Series, at_us: int) -> int | None:
-    return next((window.id for window in windows if window.start_us >= at_us and window.id in series), None)
+    return next(
+        (window.id for window in windows if window.start_us >= at_us and window.id in series), None
+    )
 
 
 def _nodes_in_torch(nodes: Sequence[Node]) -> frozenset[int]:

@@ -32,7 +32,9 @@ def memory_trend(points: Sequence[tuple[int, float]]) -> MemoryTrend | None:
         return None
     every = [point for third in thirds for point in third]
     slope = _theil_sen(every)
-    middles = [(median(at for at, _ in third), median(level for _, level in third)) for third in thirds]
+    middles = [
+        (median(at for at, _ in third), median(level for _, level in third)) for third in thirds
+    ]
     parts = [
         _slope(middles[0], middles[1]),
         _slope(middles[1], middles[2]),

@@ -119,7 +119,9 @@ def learners(loads: Collection[Workload], profile: Profile) -> tuple[Workload, .
     """Processes that learn: by the optimizer steps counted in them, their role, or, for the main
     process, because the program learns and no other process does.
     """
-    counted = tuple(load for load in loads if profile.process_counts.get(load.process, {}).get("updates"))
+    counted = tuple(
+        load for load in loads if profile.process_counts.get(load.process, {}).get("updates")
+    )
     named = counted or tuple(load for load in loads if load.role == LEARNER)
     if named or not any(part.name == LEARNING for part in profile.components):
         return named

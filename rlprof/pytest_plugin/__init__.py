@@ -89,7 +89,10 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 def _has_floor(item: pytest.Item) -> bool:
     options = (mark.kwargs for mark in item.iter_markers(_MARKER))
-    return any(option.get("at_least") is not None or option.get("counters") is not None for option in options)
+    return any(
+        option.get("at_least") is not None or option.get("counters") is not None
+        for option in options
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -110,7 +110,9 @@ class AssertSps:
         pytest.fail(told)
 
     def _options(self, call: Mapping[str, Any]) -> Options:
-        marks = (Mark(marker.args, marker.kwargs) for marker in self._request.node.iter_markers("rlprof"))
+        marks = (
+            Mark(marker.args, marker.kwargs) for marker in self._request.node.iter_markers("rlprof")
+        )
         return options_of(call, marks, root=self._request.config.rootpath)
 
     def _measure(self, request: FloorRequest) -> tuple[FloorRun, ...]:

@@ -34,12 +34,18 @@ class ControlGroups:
     def ours(cls, root: Path = ROOT, membership: Path = MEMBERSHIP) -> ControlGroups:
         """The groups of this process, which the target inherits, and those above them."""
         return cls(
-            cpu=tuple(folder for folder in _folders("cpu", root, membership) if _quota(folder) is not None),
+            cpu=tuple(
+                folder for folder in _folders("cpu", root, membership) if _quota(folder) is not None
+            ),
             memory=tuple(
-                folder for folder in _folders("memory", root, membership) if _headroom(folder) is not None
+                folder
+                for folder in _folders("memory", root, membership)
+                if _headroom(folder) is not None
             ),
             pids=tuple(
-                folder for folder in _folders("pids", root, membership) if _further_tasks(folder) is not None
+                folder
+                for folder in _folders("pids", root, membership)
+                if _further_tasks(folder) is not None
             ),
         )
 

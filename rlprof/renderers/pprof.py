@@ -148,8 +148,12 @@ class Locations:
         return known
 
     def encoded(self) -> bytes:
-        parts = [bytes_field(4, self._location(location, n)) for location, n in self._locations.items()]
-        parts += [bytes_field(5, self._function(*function, n)) for function, n in self._functions.items()]
+        parts = [
+            bytes_field(4, self._location(location, n)) for location, n in self._locations.items()
+        ]
+        parts += [
+            bytes_field(5, self._function(*function, n)) for function, n in self._functions.items()
+        ]
         return b"".join(parts)
 
     def _location(self, frame: Frame, number: int) -> bytes:

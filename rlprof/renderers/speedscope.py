@@ -79,7 +79,9 @@ def _profile(
     numbers = _NodeNumbers(detail, frames)
     # Within a slice in the order of the tree: what is below one caller is one box then.
     samples = sorted(
-        (time.slice, paths.to(time.node), time.of(metric)) for time in thread.times if time.of(metric) > 0
+        (time.slice, paths.to(time.node), time.of(metric))
+        for time in thread.times
+        if time.of(metric) > 0
     )
     weights = [weight for _, _, weight in samples]
     start = detail.slices[samples[0][0]].start_us if samples else 0

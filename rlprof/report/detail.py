@@ -34,7 +34,12 @@ def build_detail(recording: Recording, found: Found) -> Detail:
         excerpts=_excerpts(findings, recording.sources),
         steady_steps=profile.steady_steps,
         torch_traces=tuple(
-            TorchTrace(recording.processes[window.process].pid, window.number, window.begun_us, window.trace)
+            TorchTrace(
+                recording.processes[window.process].pid,
+                window.number,
+                window.begun_us,
+                window.trace,
+            )
             for window in at_pace.torch_windows
             if window.trace
         ),

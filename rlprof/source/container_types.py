@@ -52,7 +52,10 @@ def is_container(expression: ast.expr, types: Types) -> bool:
             for it in ast.walk(expression)
         )
     if isinstance(expression, ast.List | ast.Tuple):
-        return any(isinstance(element, ast.Starred) or is_container(element, types) for element in expression.elts)
+        return any(
+            isinstance(element, ast.Starred) or is_container(element, types)
+            for element in expression.elts
+        )
     if isinstance(expression, ast.Subscript):
         return name_key(expression.value) in types.nested
     return name_key(expression) in types.containers

@@ -43,7 +43,9 @@ def takes_diagonals(module: SourceModule, function: str) -> bool | None:
     ]
     if not calls:
         return None
-    return all(any(_is_diagonal(matrice, module, ()) for matrice in _matrices(call)) for call in calls)
+    return all(
+        any(_is_diagonal(matrice, module, ()) for matrice in _matrices(call)) for call in calls
+    )
 
 
 def _matrices(call: ast.Call) -> Iterator[ast.expr]:

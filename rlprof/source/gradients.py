@@ -32,7 +32,8 @@ def switches_off_for_good(text: str) -> bool:
     """Tell whether gradients are switched off by a statement of its own, for all that follows."""
     module = parse(text)
     return module is not None and any(
-        isinstance(statement.node, ast.Expr) and _switches_off(statement.node.value) for statement in module.statements
+        isinstance(statement.node, ast.Expr) and _switches_off(statement.node.value)
+        for statement in module.statements
     )
 
 

@@ -105,7 +105,8 @@ def _grows(text: str, level: Level) -> bool:
     loop = level.module.innermost_loop(level.statement.first_line)
     nodes = [*ast.walk(loop)] if loop is not None else []
     is_made = any(
-        isinstance(node, ast.Name) and node.id == text and isinstance(node.ctx, ast.Store) for node in nodes
+        isinstance(node, ast.Name) and node.id == text and isinstance(node.ctx, ast.Store)
+        for node in nodes
     )
     return not is_made and any(_adds_to(node) == text for node in nodes)
 
@@ -141,7 +142,11 @@ def _cut_off(module: SourceModule) -> frozenset[str]:
             case ast.Call(func=ast.Attribute(value=of, attr="pop" | "popleft")):
                 found.add(ast.unparse(of))
             case ast.Delete(targets=targets):
-                found |= {ast.unparse(target.value) for target in targets if isinstance(target, ast.Subscript)}
+                found |= {
+                    ast.unparse(target.value)
+                    for target in targets
+                    if isinstance(target, ast.Subscript)
+                }
         for each in assigned(node):
             text = ast.unparse(each.target)
             match each.value:

@@ -278,7 +278,10 @@ class _LoopTurn:
             self.told.add(name)
 
     def _ask(self, call: ast.Call, network: Value, is_it: bool) -> Trail:
-        given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg in _STATES)]
+        given = [
+            *call.args[1:2],
+            *(keyword.value for keyword in call.keywords if keyword.arg in _STATES),
+        ]
         fed = self._trail(call.args[0]).feeds if call.args else True
         trail = joined(map(self._trail, given))
         if is_it:

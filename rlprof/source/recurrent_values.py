@@ -12,7 +12,9 @@ _MODULE: Final = "torch.nn.modules.rnn."
 
 def recurrent_kind(value: Value) -> str:
     """The class of torch that a recurrent network is, or is derived from: ``LSTM``, ``GRUCell``; empty for what is none."""
-    return next((base.removeprefix(_MODULE) for base in value.bases if base.startswith(_MODULE)), "")
+    return next(
+        (base.removeprefix(_MODULE) for base in value.bases if base.startswith(_MODULE)), ""
+    )
 
 
 def is_object_of(value: Value, class_name: str) -> bool:

@@ -227,7 +227,9 @@ class _DrawnVariables:
             self._is_picking(it) for it in statement.walk()
         ):
             return SamplingPart.DRAW
-        if _appended_to(node) and any(_is_random_element(argument) for call in calls for argument in call.args):
+        if _appended_to(node) and any(
+            _is_random_element(argument) for call in calls for argument in call.args
+        ):
             return SamplingPart.DRAW
         if any(_is_permutation(it) for it in statement.walk()):
             return SamplingPart.PERMUTATION
@@ -276,7 +278,10 @@ class _DrawnVariables:
                 return False
             if _is_draw(value) or self._is_call_of_drawing(value):
                 return True
-            arguments = [argument.value if isinstance(argument, ast.Starred) else argument for argument in value.args]
+            arguments = [
+                argument.value if isinstance(argument, ast.Starred) else argument
+                for argument in value.args
+            ]
             passes = (
                 called_name(value) in ("zip", "list", "tuple") or called_name(value)[:1].isupper()
             )
@@ -335,7 +340,9 @@ def _is_permutation(node: ast.AST) -> bool:
         # Of a ``Generator`` it does not shuffle all: 12 µs for 64 out of 100 000.
         legacy = ast.unparse(node.func) in ("np.random.choice", "numpy.random.choice")
         return legacy and any(
-            keyword.arg == "replace" and isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+            keyword.arg == "replace"
+            and isinstance(keyword.value, ast.Constant)
+            and keyword.value.value is False
             for keyword in node.keywords
         )
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):

@@ -176,7 +176,9 @@ def _innermost_first(found: tuple[str, Loop, list[Statement]]) -> int:
 
 def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
-    inside = (statement for statement in module.statements if loop.lineno < statement.first_line <= last)
+    inside = (
+        statement for statement in module.statements if loop.lineno < statement.first_line <= last
+    )
     return sorted(inside, key=lambda it: it.first_line)
 
 
@@ -363,7 +365,9 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
     node = statement.node
     if not isinstance(node, ast.Assign):
         return frozenset(), None
-    return frozenset(target.id for target in node.targets if isinstance(target, ast.Name)), node.value
+    return frozenset(
+        target.id for target in node.targets if isinstance(target, ast.Name)
+    ), node.value
 
 
 def _whole_axes(index: ast.expr) -> int:

@@ -116,7 +116,11 @@ def tensors_of(text: str) -> Mapping[str, Tensors]:
     for name, statements in by_function.items():
         function = statements[0].function
         parameters = function.node.args.args if function else []
-        more = {parameter.arg for parameter in parameters if function and given.get((function.node.name, parameter.arg))}
+        more = {
+            parameter.arg
+            for parameter in parameters
+            if function and given.get((function.node.name, parameter.arg))
+        }
         if more:
             outer = attributes.and_also(_annotated(function) | more)
             found[name] = _known(statements, outer)
@@ -130,7 +134,9 @@ def scope_of(statement: Statement) -> str:
 def _given(module: SourceModule, found: dict[str, Tensors]) -> dict[tuple[str, str], bool]:
     """(function, parameter): whether every call in the file gives a tensor for it."""
     parameters = {
-        function.node.name: [argument.arg for argument in function.node.args.args if argument.arg != "self"]
+        function.node.name: [
+            argument.arg for argument in function.node.args.args if argument.arg != "self"
+        ]
         for function in module.functions
     }
     given: dict[tuple[str, str], bool] = {}

@@ -31,7 +31,10 @@ def timed_waits(text: str) -> frozenset[int]:
 def _is_timed(call: ast.Call) -> bool:
     if called_name(call) != "wait":
         return False
-    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "timeout")]
+    given = [
+        *call.args[:1],
+        *(keyword.value for keyword in call.keywords if keyword.arg == "timeout"),
+    ]
     return any(not _only_looks_around(timeout) for timeout in given)
 
 

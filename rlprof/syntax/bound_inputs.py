@@ -206,7 +206,11 @@ def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
     if isinstance(node, ast.Call):
         # The name of a method is none of its object's attributes.
         inner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        children: list[ast.AST] = [*inner, *node.args, *(keyword.value for keyword in node.keywords)]
+        children: list[ast.AST] = [
+            *inner,
+            *node.args,
+            *(keyword.value for keyword in node.keywords),
+        ]
     else:
         children = list(ast.iter_child_nodes(node))
     for child in children:
@@ -235,6 +239,8 @@ def only_value(function: Function, name: str) -> ast.expr | None:
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
     ]
     values = [
-        node.value for node in nodes if isinstance(node, ast.Assign) and name in assigned_in(*node.targets)
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and name in assigned_in(*node.targets)
     ]
     return values[0] if len(stores) == 1 == len(values) else None

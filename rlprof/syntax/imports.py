@@ -62,4 +62,6 @@ def _called_so(tree: ast.Module, names: dict[str, str]) -> Iterator[tuple[str, s
         if isinstance(value, ast.Call) and full_name(value.func, names) == "functools.partial":
             value = value.args[0] if value.args else value
         told = full_name(value, names)
-        yield from ((target.id, told) for target in node.targets if told and isinstance(target, ast.Name))
+        yield from (
+            (target.id, told) for target in node.targets if told and isinstance(target, ast.Name)
+        )

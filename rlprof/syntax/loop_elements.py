@@ -38,7 +38,11 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
             if isinstance(node, Comprehension):
                 made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
                 made += [test for generator in node.generators for test in generator.ifs]
-                of = [pair for generator in node.generators for pair in elements(generator.target, generator.iter)]
+                of = [
+                    pair
+                    for generator in node.generators
+                    for pair in elements(generator.target, generator.iter)
+                ]
                 yield Turns(dict(of), made, statement.lines)
     for loop in reversed([*module.loops_around(line)]):
         lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)

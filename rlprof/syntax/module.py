@@ -164,7 +164,9 @@ class SourceModule:
         loop = self.innermost_loop(line)
         if loop is None or line < loop.body[-1].lineno:
             return ()
-        return [statement for statement in self.statements if loop.lineno < statement.first_line <= line]
+        return [
+            statement for statement in self.statements if loop.lineno < statement.first_line <= line
+        ]
 
     def in_loop(self, line: int) -> bool:
         """Tell whether ``line`` lies in a loop or a comprehension of its function."""

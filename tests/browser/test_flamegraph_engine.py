@@ -290,7 +290,9 @@ def test_better_and_worse_differ_for_eyes_that_see_no_green(open_engine: Open, s
         assert _apart(colours[name]["seen"], colours["same"]["seen"]) > 5, name
     for side in ("less", "more"):
         assert _apart(colours[f"{side}1"]["seen"], colours[f"{side}3"]["seen"]) > 10, side
-    assert {name: colour["contrast"] for name, colour in colours.items() if colour["contrast"] < 4.5} == {}
+    assert {
+        name: colour["contrast"] for name, colour in colours.items() if colour["contrast"] < 4.5
+    } == {}
 
 
 # --- speed ---------------------------------------------------------------------------------

@@ -159,7 +159,8 @@ def a_hostile_detail(name: str) -> Detail:
     return replace(
         plain,
         nodes=tuple(
-            node._replace(frame=Frame(f"/tmp/{name}.py", f"{name}{node.id}", 3)) for node in plain.nodes
+            node._replace(frame=Frame(f"/tmp/{name}.py", f"{name}{node.id}", 3))
+            for node in plain.nodes
         ),
         threads=tuple(replace(thread, name=f"{name}{thread.id}") for thread in plain.threads),
         series=tuple(it._replace(name=name) for it in plain.series),

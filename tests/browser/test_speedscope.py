@@ -65,7 +65,10 @@ def _complaint(message: Any) -> list[str]:
 
 def rows(page: Any) -> dict[str, tuple[str, str]]:
     """(total, self) by function, from the table of the sandwich view."""
-    lines = [splitline.strip() for splitline in page.inner_text("body").split("Symbol Name")[1].splitlines()]
+    lines = [
+        splitline.strip()
+        for splitline in page.inner_text("body").split("Symbol Name")[1].splitlines()
+    ]
     cells = [line for line in lines if line]
     return {name: (total, own) for total, own, name in zip(*[iter(cells)] * 3, strict=False)}
 

@@ -55,5 +55,7 @@ def test_every_range_begins_with_its_lower_end():
     for file in sources():
         for node in ast.walk(ast.parse(file.read_bytes())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Range":
-                ends = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+                ends = [
+                    argument.value for argument in node.args if isinstance(argument, ast.Constant)
+                ]
                 assert ends == sorted(ends), f"{file}:{node.lineno}"

@@ -189,7 +189,9 @@ def test_the_first_error_is_in_the_annotation_and_all_of_it_in_the_log(
     ran = counted(a_job(tmp_path), base="HEAD", **inputs)
 
     assert ran.code == USAGE, ran.log
-    [annotation] = [splitline for splitline in ran.log.splitlines() if splitline.startswith("::error")]
+    [annotation] = [
+        splitline for splitline in ran.log.splitlines() if splitline.startswith("::error")
+    ]
     assert said in annotation
     assert "rlprof explain script-missing" in ran.log or "Usage: rlprof check" in ran.log
 

@@ -48,7 +48,9 @@ class Training:
                 break
         main = psutil.Process(self.popen.pid)
         self.processes = main.children(recursive=True)
-        self.workers = [process for process in self.processes if process.cmdline() == main.cmdline()]
+        self.workers = [
+            process for process in self.processes if process.cmdline() == main.cmdline()
+        ]
         """Without the resource tracker, which has a command of its own."""
 
     def finish(self) -> tuple[int, str]:

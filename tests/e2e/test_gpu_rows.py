@@ -63,8 +63,12 @@ def test_gpus_are_in_the_run_file_and_in_the_report(rlprof_run, write, tmp_path)
     host = result.recording.run.host
     assert (host["gpu_driver"], host["gpu:0:name"]) == ("NVIDIA 999.01", "NVIDIA Stand-in")
     gauges = [gauge for gauge in result.recording.gauges if gauge.name.startswith("gpu:")]
-    assert {gauge.value for gauge in gauges if gauge.name == "gpu:0:power_w"} == {nvml_stand_in.POWER_W}
-    assert len({gauge.process for gauge in gauges if gauge.name == "gpu:0:process_memory_bytes"}) == 2
+    assert {gauge.value for gauge in gauges if gauge.name == "gpu:0:power_w"} == {
+        nvml_stand_in.POWER_W
+    }
+    assert (
+        len({gauge.process for gauge in gauges if gauge.name == "gpu:0:process_memory_bytes"}) == 2
+    )
     assert "gpu:0:temperature_c" not in {gauge.name for gauge in gauges}
 
 

@@ -289,7 +289,9 @@ def test_an_optimizers_step_has_two_functions_more(write, rlprof_run, tmp_path, 
     result = rlprof_run(script, run_file=elsewhere)
 
     assert result.out.split() == [b"2", b"True"]
-    updates = sum(counter.value for counter in result.recording.counters if counter.name == "updates")
+    updates = sum(
+        counter.value for counter in result.recording.counters if counter.name == "updates"
+    )
     assert updates == 101
 
 

@@ -27,7 +27,9 @@ def test_memory_over_time_and_by_stack(rlprof_run, write):
     recording = rlprof_run(write(KEEPS)).recording
 
     levels = {
-        name: [gauge.value for gauge in recording.gauges if gauge.name == name and gauge.process == 0]
+        name: [
+            gauge.value for gauge in recording.gauges if gauge.name == name and gauge.process == 0
+        ]
         for name in (gauges.RSS_BYTES, gauges.PEAK_RSS_BYTES, gauges.HOST_MEMORY_AVAILABLE_BYTES)
     }
     # The last look may fall into the process's end, which gives the memory back.

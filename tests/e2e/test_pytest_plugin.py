@@ -19,7 +19,9 @@ DEADLINE_S = 100
 
 PASSED, FAILED, INTERRUPTED = 0, 1, 2
 
-IS_INSTALLED = any(point.value == "rlprof.pytest_plugin" for point in entry_points(group="pytest11"))
+IS_INSTALLED = any(
+    point.value == "rlprof.pytest_plugin" for point in entry_points(group="pytest11")
+)
 """Not where the checkout was installed before it had the plugin."""
 
 # Each step waits, so that its rate hardly depends on what else the machine does: at most 250 sps.

@@ -60,7 +60,9 @@ if __name__ == "__main__":
 
 
 def recognised(result: Result) -> float:
-    return sum(counter.value for counter in result.recording.counters if counter.name == "steps:recognised")
+    return sum(
+        counter.value for counter in result.recording.counters if counter.name == "steps:recognised"
+    )
 
 
 def check(result: Result) -> None:

@@ -77,7 +77,9 @@ def test_planted_reads_and_copies_are_counted_to_the_line(recording):
 
 
 def test_windows_have_rows_of_the_gpu_and_as_many_syncs_as_were_planted(recording):
-    plain = next(window for window in view_windows(recording.torch_windows) if window.window.kind == "plain")
+    plain = next(
+        window for window in view_windows(recording.torch_windows) if window.window.kind == "plain"
+    )
 
     assert plain.view is not None
     assert plain.view.has_device

@@ -49,7 +49,10 @@ def test_exchanged_sides_mirror_the_unpaired_interval(base, head):
 
 @given(ratios, logs)
 def test_a_slower_head_moves_the_interval_and_nothing_else(values, by):
-    shift, moved = paired_shift(values, ERROR), paired_shift([value + by for value in values], ERROR)
+    shift, moved = (
+        paired_shift(values, ERROR),
+        paired_shift([value + by for value in values], ERROR),
+    )
 
     assert (moved.low, moved.middle, moved.high) == pytest.approx(
         (shift.low + by, shift.middle + by, shift.high + by)

@@ -43,7 +43,9 @@ def test_slices_tile_the_run_and_keep_to_phases(lengths, cuts, most):
         own = slices[slice_of[window.id]]
         assert own.start_us <= window.start_us
         assert window.end_us <= own.end_us
-        (kind,) = [phase.kind for phase in phases if phase.start_us <= window.start_us < phase.end_us]
+        (kind,) = [
+            phase.kind for phase in phases if phase.start_us <= window.start_us < phase.end_us
+        ]
         assert own.phase is kind
 
 

@@ -56,7 +56,8 @@ class AnomalyMode:
     def __init__(self, profile: Profile) -> None:
         self._tree = profile.steady
         self._gpu_use = max(
-            (1.0 if gpu.utilisation is None else gpu.utilisation for gpu in profile.gpus), default=0.0
+            (1.0 if gpu.utilisation is None else gpu.utilisation for gpu in profile.gpus),
+            default=0.0,
         )
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.switches = self._switches_in(profile)
@@ -103,7 +104,8 @@ class AnomalyMode:
     def _is_compiled(self, node: int) -> bool:
         above = self._tree.nodes[node].parent
         return above != NO_PARENT and any(
-            _COMPILES.search(self._tree.frame(ancestor).file) for ancestor in self._tree.ancestors(above)
+            _COMPILES.search(self._tree.frame(ancestor).file)
+            for ancestor in self._tree.ancestors(above)
         )
 
     def _look_at_backward(self) -> None:

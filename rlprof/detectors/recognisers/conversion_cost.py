@@ -104,7 +104,9 @@ def computes_beside(
             loops = [node for node in nodes if isinstance(node, ast.ListComp | ast.GeneratorExp)]
             if any(_other_calls(loop.elt, known) for loop in loops):
                 return True
-            if any(calls_compiled(call, known) for node in nodes for call in _other_calls(node, known)):
+            if any(
+                calls_compiled(call, known) for node in nodes for call in _other_calls(node, known)
+            ):
                 return True
     return False
 

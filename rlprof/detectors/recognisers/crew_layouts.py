@@ -147,7 +147,10 @@ def _own_us(master: Split, crowd: float) -> float:
 def _bounded(left: Range, workers: int, crews: Sequence[CrewWork], profile: Profile) -> OtherLayout:
     """Not faster than the busiest process outside of the crews."""
     inside = {process for parts in crews for process in parts.crew.processes}
-    others = max((activity.on_cpu_us for activity in profile.activities if activity.process not in inside), default=0)
+    others = max(
+        (activity.on_cpu_us for activity in profile.activities if activity.process not in inside),
+        default=0,
+    )
     return OtherLayout(Range(max(left.low, others), max(left.high, others)), workers)
 
 

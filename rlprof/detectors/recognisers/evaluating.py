@@ -223,7 +223,9 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            handed = variables_read(*node.value.args, *(keyword.value for keyword in node.value.keywords))
+            handed = variables_read(
+                *node.value.args, *(keyword.value for keyword in node.value.keywords)
+            )
             if handed & given and called_name(node.value) not in _TELLS:
                 return True
     return _acts_on_rewards(own, steps) or _adds_up_observations(own, steps)

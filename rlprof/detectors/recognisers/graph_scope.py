@@ -106,7 +106,9 @@ def _cuts(module: SourceModule) -> frozenset[str]:
     """The attributes of tensors that have no graph, without those that the file gives to something else."""
     nodes = [*ast.walk(module.tree)]
     own = {
-        node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     own |= {
         node.target.id
@@ -148,7 +150,9 @@ def _targets(
     node: ast.For | ast.AsyncFor | ast.With | ast.NamedExpr | ast.comprehension,
 ) -> set[str]:
     if isinstance(node, ast.With):
-        return variables_assigned(*(item.optional_vars for item in node.items if item.optional_vars))
+        return variables_assigned(
+            *(item.optional_vars for item in node.items if item.optional_vars)
+        )
     return variables_assigned(node.target)
 
 

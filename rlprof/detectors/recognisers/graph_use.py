@@ -68,7 +68,9 @@ class GraphUses:
         calls = module.statements_at(line) if module else ()
         if module is None or not calls:
             return GraphUse.KEPT
-        if len({id(call.function) for call in calls}) > 1:  # A function and what is in it, on one line.
+        if (
+            len({id(call.function) for call in calls}) > 1
+        ):  # A function and what is in it, on one line.
             calls = calls[-1:]
         if callee.startswith("__") and callee != "__call__":
             return GraphUse.KEPT  # An operator, an index, a new object: no name leads to it.

@@ -111,7 +111,9 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
     for statement in module.statements_at(line):
         calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
         statistics = [call for call in calls if _is_statistic(module, call)]
-        names = {called_name(statistic) for statistic in statistics} or _made_for_statistics(module, statement)
+        names = {called_name(statistic) for statistic in statistics} or _made_for_statistics(
+            module, statement
+        )
         of = statistics or [call for call in calls if called_name(call) in _CONVERTS]
         for container in _gone_through(module, of) if names else ():
             value = value_of(container, known)

@@ -239,7 +239,9 @@ class _Body:
                 return False
             # The best so far is compared with, and nothing else.
             sides = (condition.left, *condition.comparators)
-            self.worked += (side for side in sides if not (isinstance(side, ast.Name) and side.id in best))
+            self.worked += (
+                side for side in sides if not (isinstance(side, ast.Name) and side.id in best)
+            )
         self.kept |= best
         return not any(isinstance(it, ast.Call) for kept in self.only_kept for it in ast.walk(kept))
 

@@ -131,7 +131,8 @@ def lines_time(
         below = (
             child
             for child in tree.children(node)
-            if installed_package(tree.frame(child).file) == package or calls(frame, tree.frame(child))
+            if installed_package(tree.frame(child).file) == package
+            or calls(frame, tree.frame(child))
         )
         claimed = {node}.union(*(tree.subtree(it) for it in below)) - nodes
         nodes |= claimed

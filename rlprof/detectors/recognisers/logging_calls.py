@@ -177,7 +177,9 @@ def _level(call: ast.Call, called: Callee, loggers: frozenset[str], wrappers: Wr
         if called.is_seen or is_library:
             return last if is_library and last in LEVELS else ""
     name = called_name(call)
-    if name in LEVELS and any(receiver in loggers or _LOGGER_NAME.search(receiver) for receiver in _receivers(call)):
+    if name in LEVELS and any(
+        receiver in loggers or _LOGGER_NAME.search(receiver) for receiver in _receivers(call)
+    ):
         return name
     # The wrapper's file is not in the run file when it costs little: the name has to say it all.
     is_unseen = (
@@ -272,12 +274,16 @@ def _in_the_call(call: _LogCall) -> EagerMessage | None:
     eager = [
         argument
         for argument in arguments
-        if is_eager_text(argument) or (call.is_direct and _is_work_for_a_quiet_call(argument, call.level))
+        if is_eager_text(argument)
+        or (call.is_direct and _is_work_for_a_quiet_call(argument, call.level))
     ]
     if not eager:
         return None
     inside = {
-        called_name(node) for argument in arguments for node in ast.walk(argument) if isinstance(node, ast.Call)
+        called_name(node)
+        for argument in arguments
+        for node in ast.walk(argument)
+        if isinstance(node, ast.Call)
     }
     return _message(call, call.lines, call.lines, _other_calls(call.statement, inside))
 
@@ -339,7 +345,8 @@ def _variables(
         if reads_in_calls[name] and reads[name] == reads_in_calls[name] and builds_text(value):
             call_lines = frozenset[int]().union(*(call.lines for call in takers[name]))
             loudest = next(
-                (taker for taker in takers[name] if taker.level not in QUIET_LEVELS), takers[name][0]
+                (taker for taker in takers[name] if taker.level not in QUIET_LEVELS),
+                takers[name][0],
             )
             yield _message(loudest, _lines(statement.node), call_lines, frozenset())
 

@@ -286,7 +286,9 @@ def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
     """Tell whether the function has two names for one array, ``after = values[1:]``, of which a turn writes to one and reads the other."""
     items = [node for node in _nodes(turns.body) if isinstance(node, ast.Subscript)]
     written = {ast.unparse(item.value) for item in items if not isinstance(item.ctx, ast.Load)}
-    used = {ast.unparse(item.value) for item in items} | set(map(ast.unparse, turns.elements.values()))
+    used = {ast.unparse(item.value) for item in items} | set(
+        map(ast.unparse, turns.elements.values())
+    )
     for statement in module.statements:
         if statement.function is not module.function_at(line):
             continue

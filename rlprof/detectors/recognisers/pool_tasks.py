@@ -147,7 +147,9 @@ def _could_all_be_given(task: _Task, turns: Turns) -> bool:
     if task.given not in calls or any(isinstance(node, _MORE) for node in nodes):
         return False
     sources = list(turns.elements.values())
-    if any(isinstance(source, ast.Call) and called_name(source) not in _TURNS for source in sources):
+    if any(
+        isinstance(source, ast.Call) and called_name(source) not in _TURNS for source in sources
+    ):
         return False
     arguments = task.arguments()
     given = variables_read(*arguments)
@@ -172,7 +174,9 @@ def _could_all_be_given(task: _Task, turns: Turns) -> bool:
         for node in nodes
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     }
-    if not stored.isdisjoint(given | {root for source in sources for root in variables_read(source)}):
+    if not stored.isdisjoint(
+        given | {root for source in sources for root in variables_read(source)}
+    ):
         return False
     return needs_no_other_turn(turns.body, task.waits, arguments, task.pool, by_any_call=True)
 
@@ -191,7 +195,11 @@ def _workers(module: SourceModule) -> int | None:
     for statement in module.statements:
         for call in (it for part in statement.expressions() for it in _calls(part)):
             if called_name(call) in _MAKERS:
-                words = (keyword.value for keyword in call.keywords if keyword.arg in ("max_workers", "processes"))
+                words = (
+                    keyword.value
+                    for keyword in call.keywords
+                    if keyword.arg in ("max_workers", "processes")
+                )
                 for number in (*call.args[:1], *words):
                     if isinstance(number, ast.Constant) and isinstance(number.value, int):
                         return number.value

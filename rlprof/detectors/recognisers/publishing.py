@@ -69,7 +69,11 @@ def find_publishing(profile: Profile) -> Publishing:
     lines: dict[str, frozenset[int]] = {}
     for kind, numbers in roots.items():
         lines[kind] = frozenset(below(tree.nodes, numbers))
-    senders = {activity.process for activity in profile.activities if activity.is_main and _sends_mostly(activity, lines)}
+    senders = {
+        activity.process
+        for activity in profile.activities
+        if activity.is_main and _sends_mostly(activity, lines)
+    }
     feeders = _feeders(profile.activities, senders)
     part = feeders.own_us / feeders.all_us if feeders.all_us else 0.0
     return Publishing(lines, frozenset(feeders.nodes), part, feeders.own_us, frozenset(senders))

@@ -200,7 +200,9 @@ class RecurrentLoops:
         else:
             loops = [*module.loops_around(statement.first_line)]
             first = min((loop.lineno for loop in loops), default=statement.first_line)
-            last = max((loop.end_lineno or loop.lineno for loop in loops), default=statement.last_line)
+            last = max(
+                (loop.end_lineno or loop.lineno for loop in loops), default=statement.last_line
+            )
             lines = range(first, last + 1)
         return {**self._values.between(file, lines), **self._values.of(file, statement)}
 
@@ -287,7 +289,10 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
                 ) as call
             ):
                 # As ``unbind``, with an axis of length 1 left in each.
-                along = [*args, *(keyword.value for keyword in call.keywords if keyword.arg == "dim")]
+                along = [
+                    *args,
+                    *(keyword.value for keyword in call.keywords if keyword.arg == "dim"),
+                ]
                 yield of, _number(along[0]) if along else 0
             case source:
                 yield source, 0

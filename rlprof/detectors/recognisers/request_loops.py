@@ -58,11 +58,17 @@ class RequestLoops:
         self._kinds = profile.wait_kinds
         self._values = Values(profile.values)
         self._tasks = PoolTasks(profile, lines)
-        critical = [activity for activity in profile.activities if activity.is_critical and activity.is_main]
-        self._askers = critical + [
-            activity for activity in profile.activities if activity.is_main and activity not in critical
+        critical = [
+            activity for activity in profile.activities if activity.is_critical and activity.is_main
         ]
-        self._critical_us = sum(activity.wall_us for activity in profile.activities if activity.is_critical)
+        self._askers = critical + [
+            activity
+            for activity in profile.activities
+            if activity.is_main and activity not in critical
+        ]
+        self._critical_us = sum(
+            activity.wall_us for activity in profile.activities if activity.is_critical
+        )
 
     def found(self) -> list[RequestLoop]:
         """Read the threads' own time: in the steady phase the work of those that they wait for has taken the waits' place. Who asks may be

@@ -140,7 +140,9 @@ class SlowCalls:
             by_line[line].append(top)
         for line, calls in by_line.items():
             frame = self._tree.frame(self._tree.nodes[calls[0]].parent)
-            nodes = [node for statement in self.lines.statements(frame) for node in statement.walk()]
+            nodes = [
+                node for statement in self.lines.statements(frame) for node in statement.walk()
+            ]
             asked = sum(isinstance(node, ast.Call | ast.BinOp | ast.Subscript) for node in nodes)
             us = sum(self._us(self._own_work(top, call)) for top in calls)
             most_us = call.each_step_up_to_us * max(1, asked) * self._profile.steady_steps
@@ -290,7 +292,9 @@ class SlowCalls:
                 continue
             spent, line = self.spent[done.call], self.lines.line(node)
             # What is written in C may call Python code of its library.
-            inner = [child for child in tree.children(node) if not self.lines.is_yours(tree.frame(child))]
+            inner = [
+                child for child in tree.children(node) if not self.lines.is_yours(tree.frame(child))
+            ]
             below = [it for each in inner for it in tree.subtree(each)] if done.is_alone else []
             spent.nodes[done.part].update((node, *below))
             spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
@@ -302,7 +306,8 @@ def _mostly_holds(test: ast.expr) -> bool:
     if isinstance(test, ast.UnaryOp):
         return _mostly_holds(test.operand)
     return isinstance(test, ast.Compare) and all(
-        isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.IsNot) for operator in test.ops
+        isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.IsNot)
+        for operator in test.ops
     )
 
 

@@ -63,7 +63,9 @@ class SlowLines:
                     others = (
                         it for it in calls if not (called_name(it) in _JOINS or hardly_works(it))
                     )
-                    yield SlowOnLine(_IN_C[name], seen, is_alone=all(other is call for other in others))
+                    yield SlowOnLine(
+                        _IN_C[name], seen, is_alone=all(other is call for other in others)
+                    )
             # Python looks for signals at other lines of a loop than the one that searches.
             elsewhere = {
                 **self._attributes(frame.file, statement, known),

@@ -189,7 +189,9 @@ def _size(expression: ast.expr, sizes: Mapping[str, str]) -> str:
     if isinstance(expression, ast.Compare):
         return _widest(_size(it, sizes) for it in (expression.left, *expression.comparators))
     if isinstance(expression, ast.List | ast.Tuple):
-        if len(expression.elts) > FEW or any(isinstance(element, ast.Starred) for element in expression.elts):
+        if len(expression.elts) > FEW or any(
+            isinstance(element, ast.Starred) for element in expression.elts
+        ):
             return _Size.UNKNOWN
         if all(_size(element, sizes) == _Size.NUMBER for element in expression.elts):
             return _Size.FEW

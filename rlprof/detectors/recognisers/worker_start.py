@@ -125,7 +125,9 @@ def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int
     Whose they are their roles say: not every stack reaches up to where ``multiprocessing`` began.
     """
     tree = profile.start_up
-    of_workers = {role for role in set(profile.node_roles.values()) if role and role.issubset(workers)}
+    of_workers = {
+        role for role in set(profile.node_roles.values()) if role and role.issubset(workers)
+    }
     known: dict[int, bool] = {NO_PARENT: False}
     return frozenset(
         node

@@ -224,7 +224,9 @@ def prepare(
 def _why(text: str) -> str:
     """Return what git complains of: its own first complaint, and not what follows from it."""
     lines = text.splitlines() or ["git gave no reason"]
-    return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1]).strip()
+    return next(
+        (line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1]
+    ).strip()
 
 
 # --- what git keeps of a worktree, .git/worktrees/ID ------------------------------------------

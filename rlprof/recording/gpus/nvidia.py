@@ -95,7 +95,9 @@ class NvidiaGpus:
         return GpuState(
             levels=dict(self._levels(handle)),
             # None for a process: the driver knows of it, but not how much it holds.
-            process_bytes={process.pid: process.usedGpuMemory for process in processes if process.usedGpuMemory},
+            process_bytes={
+                process.pid: process.usedGpuMemory for process in processes if process.usedGpuMemory
+            },
         )
 
     def close(self) -> None:

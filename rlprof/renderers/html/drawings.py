@@ -101,7 +101,8 @@ def wait_graph(names: Sequence[str], edges: Sequence[Edge]) -> Markup:
     lowest, labels = _labels(edges, len(names))
     height = max(GRAPH_ROW * len(names), lowest + 8)
     told = ". ".join(
-        f"{names[edge.start]}, {percent(edge.share)} in {edge.kind}, for {names[edge.end]}" for edge in edges
+        f"{names[edge.start]}, {percent(edge.share)} in {edge.kind}, for {names[edge.end]}"
+        for edge in edges
     )
     return Markup(
         '<svg class="graph" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="Waits: {}">'

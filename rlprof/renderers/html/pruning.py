@@ -164,7 +164,12 @@ def _pruned(detail: Detail, merged: _Merged, kept: set[int], place: Sequence[int
         ),
         cells=Cells(*columns),
         finding_nodes=tuple(
-            (rank, tuple(sorted({place[node] for node in _merged_nodes(nodes, merged) if node in kept})))
+            (
+                rank,
+                tuple(
+                    sorted({place[node] for node in _merged_nodes(nodes, merged) if node in kept})
+                ),
+            )
             for rank, nodes in detail.finding_nodes
         ),
         pruned_share=moved / total if total else 0.0,

@@ -165,7 +165,8 @@ def _small_parts(
         },
         "findings": _findings(report, tree),
         "phases": [
-            {"name": phase.kind.value, "start": phase.start_us, "end": phase.end_us} for phase in report.phases
+            {"name": phase.kind.value, "start": phase.start_us, "end": phase.end_us}
+            for phase in report.phases
         ],
         "timeline": {
             "start": [start for start, _ in detail.points_us],

@@ -168,7 +168,11 @@ def paid_once(report: Report) -> list[PricedFinding]:
 
 def all_known(report: Report) -> list[PricedFinding]:
     """Known causes of both, in their order: what is paid once comes last."""
-    return [finding for finding in report.findings if finding.finding.confidence is not Confidence.SUSPECTED]
+    return [
+        finding
+        for finding in report.findings
+        if finding.finding.confidence is not Confidence.SUSPECTED
+    ]
 
 
 def is_spread_out(priced: PricedFinding) -> bool:

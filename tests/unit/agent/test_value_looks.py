@@ -125,7 +125,9 @@ def optimizer_steps(monkeypatch):
     monkeypatch.setattr(optimized, "_unknown", [False])
 
     def step(*networks: torch.nn.Module) -> torch.optim.Optimizer:
-        optimizer = torch.optim.Adam([parameter for network in networks for parameter in network.parameters()])
+        optimizer = torch.optim.Adam(
+            [parameter for network in networks for parameter in network.parameters()]
+        )
         optimizer.step()
         optimized.note(optimizer)
         return optimizer

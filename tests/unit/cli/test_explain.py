@@ -74,7 +74,11 @@ def test_a_counter_is_explained_by_itself(command_line, name):
 
 @pytest.mark.parametrize("word", ["the same", "of those", "such", "see below"])
 def test_nothing_that_is_said_of_a_counter_is_of_the_row_above(word):
-    assert not [name for name, counter in counters().items() if word in f"{counter.counts}; {counter.unseen}"]
+    assert not [
+        name
+        for name, counter in counters().items()
+        if word in f"{counter.counts}; {counter.unseen}"
+    ]
 
 
 def test_all_counters_have_a_page(command_line):

@@ -34,7 +34,11 @@ def test_the_help_names_every_format_and_each_of_its_options() -> None:
             f"the docstring of export in rlprof/cli/export.py has no row for {renderer.name}"
         )
         for option in renderer.options:
-            told = [splitline for splitline in text.splitlines() if re.search(rf"\b{option}=", splitline)]
+            told = [
+                splitline
+                for splitline in text.splitlines()
+                if re.search(rf"\b{option}=", splitline)
+            ]
             assert any(renderer.name in line for line in told), (
                 f"the docstring of export in rlprof/cli/export.py lists no {option}= for {renderer.name}"
             )

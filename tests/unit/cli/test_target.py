@@ -48,6 +48,8 @@ def test_arguments_of_the_script_stay_as_they_are(arguments, own_options):
 def test_the_last_resort_knows_which_options_take_a_value():
     command = get_command(_app()).commands["run"]
 
-    with_value = [param for param in command.params if param.param_type_name == "option" and not param.is_flag]
+    with_value = [
+        param for param in command.params if param.param_type_name == "option" and not param.is_flag
+    ]
 
     assert frozenset(name for it in with_value for name in it.opts) == last_resort.VALUE_OPTIONS

@@ -32,7 +32,9 @@ def a_run_that_reads_its_configuration(seconds: float):
 
 
 def fates(base: Report, new: Report) -> list[tuple[str, Fate]]:
-    return [(finding.shown.finding.detector, finding.fate) for finding in compare(base, new).findings]
+    return [
+        (finding.shown.finding.detector, finding.fate) for finding in compare(base, new).findings
+    ]
 
 
 def fate(base: Report, new: Report) -> Fate:

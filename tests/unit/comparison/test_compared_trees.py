@@ -254,7 +254,9 @@ def test_a_file_with_another_name_is_matched_by_the_functions_in_it():
 
     assert [it.label for it in tree.boxes] == ["all processes", "main", "run", "step"]
     assert box(tree, "step").place == "stage_2.py"
-    assert [(function.label, function.place) for function in tree.functions if function.new.us] == [("step", "stage_2.py")]
+    assert [(function.label, function.place) for function in tree.functions if function.new.us] == [
+        ("step", "stage_2.py")
+    ]
 
 
 def test_lambdas_of_different_files_are_not_the_same():

@@ -104,7 +104,9 @@ def test_counters_are_compared_per_step():
     new = a_training(steps=2000).counts("gpu_syncs", 8000).counts("ipc_bytes", 128_000)
     found = compared(base, new)
 
-    changes = {counter.name: (counter.base, counter.new, counter.is_clear) for counter in found.counters}
+    changes = {
+        counter.name: (counter.base, counter.new, counter.is_clear) for counter in found.counters
+    }
     assert changes == {"gpu_syncs": (3.0, 4.0, True), "ipc_bytes": (64.0, 64.0, False)}
     assert found.counters[0].name == "gpu_syncs"
 

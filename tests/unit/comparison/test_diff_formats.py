@@ -281,7 +281,8 @@ def test_the_picture_of_two_runs_alike_is_neutral():
 def test_the_json_says_what_of_a_cost_is_waiting():
     waiting = compared(a_training(), a_training().spends(6, LOOP, STEP, idle=True))
     functions = {
-        load["label"]: load for load in json.loads(comparison_as_json(waiting))["calltree"]["functions"]
+        load["label"]: load
+        for load in json.loads(comparison_as_json(waiting))["calltree"]["functions"]
     }
 
     assert functions["act"]["new"]["waiting_us"] == 0

@@ -155,4 +155,6 @@ def test_numbers_of_an_array_one_after_the_other(shape: str, is_told: bool):
     run.sees(line, out=array, gains=array, gamma="type=float")
     findings = detect(DETECTOR, run, NUMBERS)
 
-    assert [lines_of(finding) for finding in findings] == ([[NUMBERS.line("out[t] =")]] if is_told else [])
+    assert [lines_of(finding) for finding in findings] == (
+        [[NUMBERS.line("out[t] =")]] if is_told else []
+    )

@@ -232,7 +232,8 @@ def test_builtins_by_the_names_of_a_networks_methods_are_no_networks():
 def test_functions_that_all_call_each_other_are_not_followed_without_end():
     names = [f"f{number}" for number in range(40)]
     bodies = [
-        f"def {name}(x):\n    return {' + '.join(f'{other}(x)' for other in names)}" for name in names
+        f"def {name}(x):\n    return {' + '.join(f'{other}(x)' for other in names)}"
+        for name in names
     ]
     text = "\n".join([*bodies, "def act(net, obs):", "    return f0(net(obs))"])
 

@@ -87,7 +87,9 @@ def remade_pools(
     recording = run.recording()
     each = recording.run.wall_us // rounds
     processes = tuple(
-        process if process.id == 0 else lives(process, (process.id - 1) // 4 * each, (process.id - 1) // 4 * each + each - 1)
+        process
+        if process.id == 0
+        else lives(process, (process.id - 1) // 4 * each, (process.id - 1) // 4 * each + each - 1)
         for process in recording.processes
     )
     return replace(recording, processes=processes)
@@ -123,7 +125,8 @@ def test_names_what_spawned_workers_import():
 def test_spawned_workers_are_told_of_fork_and_forkserver():
     recording = spawned_workers(imports_s=6.0, steady_s=4.0).recording()
     spawned = tuple(
-        replace(process, start_method="spawn") if process.id else process for process in recording.processes
+        replace(process, start_method="spawn") if process.id else process
+        for process in recording.processes
     )
 
     (finding,) = found_in(with_import_system(replace(recording, processes=spawned)))
@@ -202,7 +205,9 @@ def test_the_place_is_where_processes_are_started_however_long_joining_them_take
     recording = run.recording()
     each = recording.run.wall_us // 40
     processes = tuple(
-        process if process.id == 0 else lives(process, process.id * each - each, process.id * each - 1)
+        process
+        if process.id == 0
+        else lives(process, process.id * each - each, process.id * each - 1)
         for process in recording.processes
     )
 
@@ -262,7 +267,9 @@ def test_imports_of_pools_made_again_count_from_a_smaller_share():
             run.process(f"worker {name}").spends(10 * share, *PREPARE, *IMPORT_TORCH)
         recording = run.recording()
         processes = tuple(
-            process if process.id == 0 else lives(process, process.id * 9 * SECOND, (process.id * 9 + 8) * SECOND)
+            process
+            if process.id == 0
+            else lives(process, process.id * 9 * SECOND, (process.id * 9 + 8) * SECOND)
             for process in recording.processes
         )
         sources = {TRAIN.file: TRAIN.text}
@@ -290,7 +297,9 @@ def test_a_pool_that_ends_slowly_is_still_one_of_many():
     """Each pool is gone only when a third of the next one's time is over."""
     recording = remade_pools()
     slow = tuple(
-        replace(process, ended_us=process.ended_us + 170_000) if process.id and process.ended_us else process
+        replace(process, ended_us=process.ended_us + 170_000)
+        if process.id and process.ended_us
+        else process
         for process in recording.processes
     )
 

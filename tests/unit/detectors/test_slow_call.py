@@ -815,7 +815,9 @@ def test_a_list_that_was_seen_in_another_method(line: str, function: str, times:
 
 def test_each_row_says_what_and_what_instead():
     for library in LIBRARIES:
-        rows = [function for functions in library.slow_calls.values() for function in functions.values()]
+        rows = [
+            function for functions in library.slow_calls.values() for function in functions.values()
+        ]
         for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED, SORTED, TEXT):
             assert call.done[0].islower() or call.done.startswith(("JSON", "NetworkX", "SymPy"))
             assert len(f"{call.done} (train.py:123)") < 60

@@ -55,7 +55,10 @@ def seen(run: RunBuilder, *, native: float, threads: int = 0) -> Profile:
     recording = run.source(LEARN.file, LEARN.text).recording()
     gauges = tuple(
         Gauge(
-            clock.window, recording.threads[clock.thread].process, "cpu_us", clock.on_cpu_us / (1 - native)
+            clock.window,
+            recording.threads[clock.thread].process,
+            "cpu_us",
+            clock.on_cpu_us / (1 - native),
         )
         for clock in recording.clocks
         if clock.on_cpu_us and not (threads and recording.threads[clock.thread].process)
@@ -146,7 +149,9 @@ def test_a_team_beside_busy_workers_is_one_too_many():
     run.process("worker").spends(10.0, "env.py:3 step", cpu=0.68)
     recording = run.recording()
     gauges = tuple(
-        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2) for clock in recording.clocks if clock.thread == 0
+        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2)
+        for clock in recording.clocks
+        if clock.thread == 0
     )
 
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
@@ -173,7 +178,9 @@ def test_costs_only_the_part_of_the_cpu_time_that_the_teams_have():
     run.process("worker", steps=10).spends(10.0, "env.py:3 step", cpu=0.5)
     recording = run.recording()
     gauges = tuple(
-        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2) for clock in recording.clocks if clock.thread == 0
+        Gauge(clock.window, 0, "cpu_us", clock.on_cpu_us * 2)
+        for clock in recording.clocks
+        if clock.thread == 0
     )
 
     (finding,) = found(build_profile(replace(recording, gauges=gauges)))
@@ -244,7 +251,9 @@ def test_processes_of_one_role_are_judged_together():
         Gauge(clock.window, clock.thread, "cpu_us", clock.on_cpu_us * factor[clock.thread])
         for clock in recording.clocks
     )
-    processes = tuple(replace(process, start_method="spawn", ppid=1) for process in recording.processes)
+    processes = tuple(
+        replace(process, start_method="spawn", ppid=1) for process in recording.processes
+    )
 
     (finding,) = found(build_profile(replace(recording, gauges=gauges, processes=processes)))
 

@@ -45,7 +45,10 @@ def counted_reads(detector: Detector, trace: TraceBuilder, folder) -> int:
 def test_each_read_is_of_one_finding(tmp_path, frame, owner):
     detectors = {gradscaler_sync.DETECTOR, distribution_validation.DETECTOR, gpu_sync.DETECTOR}
 
-    counted = {detector.id: counted_reads(detector, steps_that_read(frame), tmp_path) for detector in detectors}
+    counted = {
+        detector.id: counted_reads(detector, steps_that_read(frame), tmp_path)
+        for detector in detectors
+    }
 
     assert {id_: number for id_, number in counted.items() if number} == {owner.id: 3}
 

@@ -76,8 +76,12 @@ def test_blocking_calls_and_copies_are_exact(name):
     assert view.blocking.recoverable_us == pytest.approx(
         summary["recoverable_upper_bound_us"], rel=0.005, abs=0.01
     )
-    assert sum(transfer.count for transfer in view.transfers) == sum(copy["count"] for copy in copies)
-    assert sum(transfer.bytes for transfer in view.transfers) == sum(copy["bytes"] for copy in copies)
+    assert sum(transfer.count for transfer in view.transfers) == sum(
+        copy["count"] for copy in copies
+    )
+    assert sum(transfer.bytes for transfer in view.transfers) == sum(
+        copy["bytes"] for copy in copies
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -233,4 +233,7 @@ def test_imports_come_first_and_do_not_outweigh_the_training(tmp_path):
     assert profile.critical.wall_us == 500_000
     # A thread that was there all the time is in both, with all its time.
     assert times(recording)[7, "thread 8", "reads"] == (2_000_000, 2_000_000)
-    assert [clock.wall_us for clock in recording.clocks if clock.thread == 1] == [1_500_000, 500_000]
+    assert [clock.wall_us for clock in recording.clocks if clock.thread == 1] == [
+        1_500_000,
+        500_000,
+    ]

@@ -57,7 +57,9 @@ def test_processes_and_threads_of_py_spy(tmp_path):
         f'{main};process 9:"sh -c a; b";thread (9): MainThread;step (train.py:3) 1',
     )
 
-    assert [(process.pid, process.ppid, process.start_method) for process in recording.processes] == [
+    assert [
+        (process.pid, process.ppid, process.start_method) for process in recording.processes
+    ] == [
         (7, 0, "root"),
         (8, 7, "fork"),
         (9, 7, "subprocess"),

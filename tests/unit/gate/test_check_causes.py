@@ -219,7 +219,8 @@ def test_names_of_functions_and_methods_cannot_break_a_document(name):
 
 def a_short_run(*detectors: str, unit: str = "steps") -> Report:
     found = [
-        a_finding(detector, detector, locations=[a_location(f"{HOME}/train.py:26", "main")]) for detector in detectors
+        a_finding(detector, detector, locations=[a_location(f"{HOME}/train.py:26", "main")])
+        for detector in detectors
     ]
     report = a_report(sps=None, findings=found)
     return replace(report, throughput=replace(report.throughput, unit=unit, total_steps=2000))
@@ -239,7 +240,8 @@ def test_a_pair_too_short_to_compare_is_called_that_and_not_alike():
 def test_what_head_alone_has_of_a_short_pair_is_listed():
     found = compare(a_short_run("log-spam"), a_short_run("log-spam", "eager-format"))
     unclear = tuple(
-        replace(finding, fate=Fate.UNCLEAR) if finding.base is None else finding for finding in found.findings
+        replace(finding, fate=Fate.UNCLEAR) if finding.base is None else finding
+        for finding in found.findings
     )
     run = replace(REGRESSION, comparison=replace(found, findings=unclear))
 

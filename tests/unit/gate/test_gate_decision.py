@@ -129,7 +129,9 @@ def test_at_the_limit_a_quieter_machine_would_not_help():
     assert (limit.is_at_limit, noisy.is_at_limit) == (True, False)
     assert not any("quieter" in reason for reason in limit.reasons)
     assert any("a smaller --min-effect makes that a failure" in reason for reason in limit.reasons)
-    assert any("a quieter machine or a larger --max-pairs find" in reason for reason in noisy.reasons)
+    assert any(
+        "a quieter machine or a larger --max-pairs find" in reason for reason in noisy.reasons
+    )
 
 
 @pytest.mark.parametrize("slowdown", [-0.4, 0.6])

@@ -88,4 +88,6 @@ def test_the_json_has_rate_gains_and_bottleneck():
     assert second["gain_over_first"]["is_clear"]
     assert not third["gain_over_previous"]["is_clear"]
     assert third["label"] is None
-    assert [load["file"] for load in json.loads(history_as_json(HOSTILE))["unread"]] == ["x|y.rlprof"]
+    assert [load["file"] for load in json.loads(history_as_json(HOSTILE))["unread"]] == [
+        "x|y.rlprof"
+    ]

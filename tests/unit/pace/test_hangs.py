@@ -60,12 +60,16 @@ def a_training(
             ThreadClock(window, thread, wall, idle, 0, cpu, 0)
             for (window, thread), (wall, idle, cpu) in sorted(clocks.items())
         ),
-        counters=tuple(counter for counter in recording.counters if not FIRST <= counter.window <= last),
+        counters=tuple(
+            counter for counter in recording.counters if not FIRST <= counter.window <= last
+        ),
     )
 
 
 def phases(profile: Profile) -> list[tuple[PhaseKind, float, float]]:
-    return [(phase.kind, phase.start_us / SECOND, phase.end_us / SECOND) for phase in profile.phases]
+    return [
+        (phase.kind, phase.start_us / SECOND, phase.end_us / SECOND) for phase in profile.phases
+    ]
 
 
 def said(recording: Recording) -> str:

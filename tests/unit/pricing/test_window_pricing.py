@@ -173,7 +173,9 @@ def test_a_process_that_holds_nothing_up_sells_nothing(detect_in_windows):
     )
     report = build_report(run.recording())
 
-    assert not [finding for finding in report.findings if finding.finding.detector == "launch-bound"]
+    assert not [
+        finding for finding in report.findings if finding.finding.detector == "launch-bound"
+    ]
     assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
 
 
@@ -189,7 +191,11 @@ def test_no_time_is_sold_twice(detect_in_windows):
         .torch_window(5.0, 5.1, trace=packed(ten_updates()))
     )
     report = build_report(run.recording())
-    steady = [finding for finding in report.findings if finding.finding.confidence is not Confidence.SUSPECTED]
+    steady = [
+        finding
+        for finding in report.findings
+        if finding.finding.confidence is not Confidence.SUSPECTED
+    ]
 
     # The GPU waits for what the host does, and that is sold.
     assert {it.finding.detector for it in steady} == {"omegaconf-in-loop"}
@@ -236,7 +242,9 @@ def test_windows_that_are_most_of_a_short_run_are_not_left_out():
     short = a_training().torch_window(2.0, 8.0, trace=packed(ten_updates()))
 
     assert [window.is_left_out for window in build_report(long.recording()).torch_windows] == [True]
-    assert [window.is_left_out for window in build_report(short.recording()).torch_windows] == [False]
+    assert [window.is_left_out for window in build_report(short.recording()).torch_windows] == [
+        False
+    ]
 
 
 def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_once(

@@ -303,7 +303,11 @@ def sequential(*, steps: float = 1000) -> RunBuilder:
 def test_the_ceiling_of_a_part_is_the_rate_if_all_else_were_free():
     profile = build_profile(sequential().recording())
 
-    assert [component.name for component in profile.components] == ["environment", "inference", "other"]
+    assert [component.name for component in profile.components] == [
+        "environment",
+        "inference",
+        "other",
+    ]
     assert row(profile, "environment").share == pytest.approx(0.6)
     assert row(profile, "environment").per_step_us == pytest.approx(6000)
     assert row(profile, "environment").ceiling_sps == pytest.approx(1000 / 6)
@@ -363,7 +367,11 @@ def shares(run: RunBuilder) -> dict[str, float]:
     """The table of a run; it is all of the time."""
     profile = build_profile(run.recording())
     assert sum(component.share for component in profile.components) == pytest.approx(1.0)
-    return {component.name: pytest.approx(component.share, abs=1e-6) for component in profile.components if component.share}
+    return {
+        component.name: pytest.approx(component.share, abs=1e-6)
+        for component in profile.components
+        if component.share
+    }
 
 
 def test_what_waits_for_a_core_is_a_row_and_prices_count_it_with_its_part():

@@ -237,7 +237,8 @@ def test_the_team_of_a_run_that_others_crowd_is_in_step_with_it(processes, own, 
         for clock in recording.clocks
     ]
     gauges += [
-        Gauge(window.id, 0, "host_cpu_us", host_s * window.length_us / 10) for window in recording.windows
+        Gauge(window.id, 0, "host_cpu_us", host_s * window.length_us / 10)
+        for window in recording.windows
     ]
 
     profile = build_profile(replace(recording, gauges=tuple(gauges)))

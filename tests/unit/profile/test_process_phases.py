@@ -37,7 +37,9 @@ def test_imports_at_first_are_a_process_s_start_up():
     recording = run.spends(6.0, "env.py:5 step").recording()
     real = BOOTSTRAP.replace("_", " ", 1)
     nodes = tuple(
-        node._replace(frame=node.frame._replace(file=real)) if node.frame.file == BOOTSTRAP else node
+        node._replace(frame=node.frame._replace(file=real))
+        if node.frame.file == BOOTSTRAP
+        else node
         for node in recording.nodes
     )
 

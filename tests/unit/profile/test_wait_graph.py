@@ -54,7 +54,8 @@ def test_children_of_a_fork_server_wait_for_its_parent():
         start_method="subprocess",
     )
     workers = tuple(
-        replace(process, ppid=server.pid, start_method="forkserver") for process in recording.processes[1:3]
+        replace(process, ppid=server.pid, start_method="forkserver")
+        for process in recording.processes[1:3]
     )
 
     profile = build_profile(

@@ -65,7 +65,10 @@ def test_the_heaviest_operations_are_those_that_the_program_calls():
         .kernel(71.0, 75.0, 2.0, "add_kernel")
     )
 
-    assert [(operator.name, operator.calls) for operator in row.top_ops] == [("aten::linear", 1), ("aten::add", 2)]
+    assert [(operator.name, operator.calls) for operator in row.top_ops] == [
+        ("aten::linear", 1),
+        ("aten::add", 2),
+    ]
     assert [operator.time_s for operator in row.top_ops] == pytest.approx([50e-6, 17e-6])
     assert [tuple(kernel) for kernel in row.top_kernels] == [
         ("gemm", 1, pytest.approx(40e-6)),

@@ -25,7 +25,9 @@ def found(body: str, *others: str, arguments: str = "self, episodes") -> list[tu
     function = f"def collate({arguments}):\n{indent(dedent(body), '    ')}"
     text = "\n".join([SETTINGS, function, *map(dedent, others)])
     modules = {"train.py": SourceModule(ast.parse(text))}
-    return [(ast.unparse(padding.width), ast.unparse(padding.sequence)) for padding in paddings(modules)]
+    return [
+        (ast.unparse(padding.width), ast.unparse(padding.sequence)) for padding in paddings(modules)
+    ]
 
 
 WRITTEN = """

@@ -128,7 +128,10 @@ def test_a_compound_statement_owns_its_header_only():
     statement = the_module().statement_at(25)
 
     assert statement is not None
-    assert [ast.unparse(expression) for expression in statement.expressions()] == ["self.lock", "open('x')"]
+    assert [ast.unparse(expression) for expression in statement.expressions()] == [
+        "self.lock",
+        "open('x')",
+    ]
 
 
 def test_statements_of_match_and_try_are_found():
