@@ -212,7 +212,7 @@ def others(checks: int) -> None:
         "five runs after five others, means 5 % apart": blocks,
         "five pairs, t-test at 5 %, no minimum effect": t_test,
     }
-    noises = {it.name: it for it in NOISES}
+    noises = {noise.name: noise for noise in NOISES}
     rows = []
     for row, name in enumerate(SHOWN):
         say(f"other gates: {name}")

@@ -122,12 +122,16 @@ def a_detail(nodes: int, seed: int) -> Detail:
         samples.add(*key, wall, idle, wall - idle)
     return Detail(
         slices=tuple(
-            Slice(it * SLICE_US, (it + 1) * SLICE_US, PhaseKind.STEADY) for it in range(SLICES)
+            Slice(number * SLICE_US, (number + 1) * SLICE_US, PhaseKind.STEADY)
+            for number in range(SLICES)
         ),
-        threads=tuple(Thread(it, 0, 1000 + it, f"worker-{it}", it == 0) for it in range(THREADS)),
+        threads=tuple(
+            Thread(number, 0, 1000 + number, f"worker-{number}", number == 0)
+            for number in range(THREADS)
+        ),
         nodes=tuple(tree),
         samples=samples,
-        points_us=tuple((it * SLICE_US, (it + 1) * SLICE_US) for it in range(SLICES)),
+        points_us=tuple((number * SLICE_US, (number + 1) * SLICE_US) for number in range(SLICES)),
     )
 
 
@@ -147,7 +151,7 @@ def a_report(folder: Path, nodes: int, seed: int) -> Report:
     assert report.detail is not None
     made = a_detail(nodes, seed)
     rate = report.detail.series[0]
-    shown = rate._replace(values=tuple(600.0 + it % 7 for it in range(SLICES)))
+    shown = rate._replace(values=tuple(600.0 + number % 7 for number in range(SLICES)))
     whole = replace(report.run, wall_us=SLICES * SLICE_US)
     return replace(report, run=whole, detail=replace(made, series=(shown,)))
 

@@ -501,7 +501,7 @@ def number_loops() -> Iterator[Replacement]:
     for count, places in ((64, 512), (128, 1944), (256, 256), (400, 1944), (1000, 8000)):
         weights, sparse = np.zeros(places), dict.fromkeys(range(count), 1.0)
         own, dense = [0.0] * places, np.zeros(places)
-        numbers = [float(it) for it in range(count)]
+        numbers = [float(number) for number in range(count)]
         array = np.array(numbers)
 
         def of_a_dict(weights: Any = weights, traces: Any = sparse) -> None:

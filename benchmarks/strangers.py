@@ -50,13 +50,17 @@ def judge(folder: Path, laboratory: Laboratory, runs: Path) -> Judged:
     measured = laboratory.measured(slow, fast, waits=told.get("waits", False))
     report = laboratory.report(slow, runs / f"{folder.name}.rlprof")
     listed = tuple(finding["id"] for finding in report["findings"])
-    right = next((it for it in listed if it in told["right"]), (told["right"] or [""])[0])
+    right = next(
+        (finding for finding in listed if finding in told["right"]), (told["right"] or [""])[0]
+    )
     # What else such a program has nobody knows: findings beside the right one are read by hand.
     expected = Expectation(right, frozenset(listed))
     verdict = Verdict(folder.name, expected, (read_prediction(report, expected),), measured)
     fixed = laboratory.report(fast, runs / f"{folder.name}.fixed.rlprof")
     of_fixed = tuple(
-        _promise(it) for it in fixed["findings"] if it["saved_share"]["high"] >= FALSE_FROM
+        _promise(finding)
+        for finding in fixed["findings"]
+        if finding["saved_share"]["high"] >= FALSE_FROM
     )
     return Judged(told["cause"], verdict, listed, of_fixed)
 
@@ -88,9 +92,9 @@ def show(judged: list[Judged]) -> None:
     print_table("Told of the fixed programs", ["program", "findings"], fixed)
     if not counted:
         return
-    print(f"\nFirst: {share(it.is_first for it in counted)}.")
-    print(f"In range: {share(it.is_in_range for it in counted)}.")
-    print(f"Median error: {median(abs(it.error) for it in counted):.1f} points.")
+    print(f"\nFirst: {share(verdict.is_first for verdict in counted)}.")
+    print(f"In range: {share(verdict.is_in_range for verdict in counted)}.")
+    print(f"Median error: {median(abs(verdict.error) for verdict in counted):.1f} points.")
     print(f"Faults that took less than {100 * LEAST_TRUTH:.0f} %: {len(judged) - len(counted)}.")
     print(machine())
 

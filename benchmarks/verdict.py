@@ -59,7 +59,7 @@ def read_prediction(report: Mapping[str, Any], expected: Expectation) -> Predict
     for finding in [*listed, *quiet]:
         if finding["id"] == expected.finding:
             low, high = finding["saved_share"]["low"], finding["saved_share"]["high"]
-            of_phase = [it for it in listed if it["phase"] == finding["phase"]]
+            of_phase = [other for other in listed if other["phase"] == finding["phase"]]
             rank = of_phase.index(finding) + 1 if finding in listed else None
             break
     return Prediction(

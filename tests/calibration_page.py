@@ -59,7 +59,9 @@ class Constant(NamedTuple):
     def told(self, keyword: str) -> str:
         """What the call says in ``keyword``."""
         assert self.call is not None
-        return next(ast.literal_eval(it.value) for it in self.call.keywords if it.arg == keyword)
+        return next(
+            ast.literal_eval(word.value) for word in self.call.keywords if word.arg == keyword
+        )
 
     def value(self) -> object:
         module = ".".join(self.file.relative_to(ROOT).with_suffix("").parts)
@@ -97,7 +99,9 @@ def page() -> str:
     found = [constant for constant in constants() if constant.call is not None]
     parts = [INTRODUCTION]
     for package, title in SUBJECTS.items():
-        rows = [it for it in found if it.file.relative_to(ROOT).parts[1] == package]
+        rows = [
+            constant for constant in found if constant.file.relative_to(ROOT).parts[1] == package
+        ]
         parts.append(f"## {title}\n\n{_table(rows)}")
     return "\n".join(parts)
 

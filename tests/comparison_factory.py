@@ -52,8 +52,10 @@ def reading_its_configuration(seconds: float, *, learning_s: float = 0.0) -> Run
 
 def compared(base: RunBuilder, new: RunBuilder, *, metric: str = "wall") -> Comparison:
     reports = [
-        build_report(it.with_run(id=name).recording(), detailed=True, run_file=f"{name}.rlprof")
-        for name, it in (("base", base), ("new", new))
+        build_report(
+            builder.with_run(id=name).recording(), detailed=True, run_file=f"{name}.rlprof"
+        )
+        for name, builder in (("base", base), ("new", new))
     ]
     return compare(*reports, metric=metric)
 

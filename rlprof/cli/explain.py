@@ -89,12 +89,12 @@ def _page(name: str) -> str:
     )
 
 
-def _counter(it: CounterEntry) -> str:
+def _counter(entry: CounterEntry) -> str:
     return f"""\
-A counter of `rlprof check`: {it.counts}.
+A counter of `rlprof check`: {entry.counts}.
 
-- More that is let pass where runs agree: {it.let_pass}.
-- Not seen: {it.unseen}.
+- More that is let pass where runs agree: {entry.let_pass}.
+- Not seen: {entry.unseen}.
 
 `rlprof explain {ALL_COUNTERS}` says how counters are judged.
 """

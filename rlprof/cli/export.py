@@ -23,7 +23,7 @@ def _exports() -> list[Renderer]:
 
 
 def _complete(beginning: str) -> list[str]:
-    return [it.name for it in _exports() if it.name.startswith(beginning)]
+    return [renderer.name for renderer in _exports() if renderer.name.startswith(beginning)]
 
 
 def export(
@@ -89,5 +89,5 @@ def _chosen(format_name: str | None, output: Path | None) -> Renderer:
     raise UsageError(
         "export needs to know the format",
         slug="no-format",
-        hint=f"give --format, one of: {', '.join(it.name for it in _exports())}; or -o with its ending",
+        hint=f"give --format, one of: {', '.join(renderer.name for renderer in _exports())}; or -o with its ending",
     )

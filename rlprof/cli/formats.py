@@ -30,7 +30,7 @@ def by_suffix(renderers: Sequence[Renderer], output: Path) -> Renderer:
     Raises ``UsageError``, listing the endings, when no ending fits.
     """
     endings = [(suffix, it) for it in renderers for suffix in it.suffixes]
-    for suffix, renderer in sorted(endings, key=lambda it: -len(it[0])):
+    for suffix, renderer in sorted(endings, key=lambda ending: -len(ending[0])):
         if output.name.endswith(suffix):
             return renderer
     listed = ", ".join(f"{suffix} ({ending.name})" for suffix, ending in endings)

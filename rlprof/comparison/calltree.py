@@ -226,11 +226,11 @@ class _TreeOfRun:
         self._own = [nothing if box is None else list(box.blocks) for box in boxes]
         self._own_idle = [0 if box is None else box.idle_us for box in boxes]
         blocks, idle = [list(it) for it in self._own], list(self._own_idle)
-        for it in range(len(at) - 1, 0, -1):
-            parent = parents[it]
-            idle[parent] += idle[it]
+        for number in range(len(at) - 1, 0, -1):
+            parent = parents[number]
+            idle[parent] += idle[number]
             above = blocks[parent]
-            for block, us in enumerate(blocks[it]):
+            for block, us in enumerate(blocks[number]):
                 above[block] += us
         self._whole_us = sum(blocks[0])
         self.costs = [self.cost(*it) for it in zip(blocks, idle, strict=True)]

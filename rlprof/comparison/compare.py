@@ -119,7 +119,7 @@ def _tree(
     if was is None or now is None or not was.total_us or not now.total_us:
         return None
     per_step = comparable_steps(base, new) and all(
-        it.detail is not None and it.detail.steady_steps > 0 for it in (base, new)
+        report.detail is not None and report.detail.steady_steps > 0 for report in (base, new)
     )
     scales = (
         _scale(base, was, metric, per_step=per_step),
@@ -212,12 +212,16 @@ def _counters(base: Report, new: Report) -> tuple[CounterChange, ...]:
         CounterChange(name, was.get(name), now.get(name), _counter_changed(name, base, new))
         for name in was.keys() | now.keys()
     ]
-    return tuple(sorted(changes, key=lambda it: (not it.is_clear, -_log_change(it), it.name)))
+    return tuple(
+        sorted(changes, key=lambda change: (not change.is_clear, -_log_change(change), change.name))
+    )
 
 
 def _counter_changed(name: str, base: Report, new: Report) -> bool:
-    rates = [dict(it.counters_per_step).get(name, 0.0) for it in (base, new)]
-    steps = [it.detail.steady_steps if it.detail is not None else 0.0 for it in (base, new)]
+    rates = [dict(report.counters_per_step).get(name, 0.0) for report in (base, new)]
+    steps = [
+        report.detail.steady_steps if report.detail is not None else 0.0 for report in (base, new)
+    ]
     edges = sum(_EDGE_EVENTS / step for step in steps if step > 0)
     return abs(rates[1] - rates[0]) > COUNTER_EFFECT * max(rates) + edges
 

@@ -97,13 +97,13 @@ def _findings(found: Comparison) -> Iterator[Block]:
         yield others
 
 
-def _claimed(it: FindingChange, found: Comparison) -> tuple[Cell, ...]:
-    costs = [words.finding_cost(it, cost) for cost in (it.base_cost, it.new_cost)]
-    unit = words.finding_unit(it)
+def _claimed(change: FindingChange, found: Comparison) -> tuple[Cell, ...]:
+    costs = [words.finding_cost(change, cost) for cost in (change.base_cost, change.new_cost)]
+    unit = words.finding_unit(change)
     return (
-        StyledText(words.FATES[it.fate], _STYLES[it.fate]),
-        StyledText(words.finding_name(it), "bold"),
-        words.finding_place(it, found),
+        StyledText(words.FATES[change.fate], _STYLES[change.fate]),
+        StyledText(words.finding_name(change), "bold"),
+        words.finding_place(change, found),
         *(f"{cost}\n{unit}" if cost != words.NOTHING else cost for cost in costs),
     )
 

@@ -74,14 +74,14 @@ def finding_changes(
     places = (tree.base_places, tree.new_places) if tree is not None else ({}, {})
     of_base = _with_places(base, stacks[0], places[0])
     of_new = _with_places(new, stacks[1], places[1])
-    per_step = all(it.throughput.steady_sps is not None for it in (base, new))
+    per_step = all(report.throughput.steady_sps is not None for report in (base, new))
     changes = [
         _change(was, now, (base, new), tree, per_step=per_step)
         for was, now in _matched(of_base, of_new)
         if _is_known(was) or _is_known(now)
     ]
     order = list(Fate)
-    return tuple(sorted(changes, key=lambda it: (order.index(it.fate), -_weight(it))))
+    return tuple(sorted(changes, key=lambda change: (order.index(change.fate), -_weight(change))))
 
 
 def _with_places(
@@ -116,8 +116,8 @@ def _matched(
     left = [list(base), list(new)]
     found: list[tuple[_MatchedFinding | None, _MatchedFinding | None]] = []
     keys: tuple[Callable[[_MatchedFinding], Collection[object]], ...] = (
-        lambda it: it.places,
-        lambda it: {function for _, function in it.places},
+        lambda finding: finding.places,
+        lambda finding: {function for _, function in finding.places},
     )
     for key in keys:
         for now in list(left[1]):
@@ -161,8 +161,8 @@ def _change(
     is_steady = shown.found.finding.phase is not PhaseKind.START_UP
     unit = ("step" if per_step else "share") if is_steady else "run"
     costs = [
-        None if it is None else _cost(it.found, report, unit)
-        for it, report in zip((was, now), reports, strict=True)
+        None if finding is None else _cost(finding.found, report, unit)
+        for finding, report in zip((was, now), reports, strict=True)
     ]
     return FindingChange(
         fate=_fate(was, now, costs, tree, crowding=crowding_between(*reports)),

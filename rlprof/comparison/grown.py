@@ -58,7 +58,10 @@ def grown_functions(tree: ChangeTree | None, most: int) -> tuple[GrownFunction, 
         known = found.get(key)
         # Another role, or another caller: the same place in the code.
         found[key] = grown if known is None else _together(known, grown)
-    ordered = sorted(found.values(), key=lambda it: (-it.change_us, it.label, it.place, it.inside))
+    ordered = sorted(
+        found.values(),
+        key=lambda function: (-function.change_us, function.label, function.place, function.inside),
+    )
     return tuple(ordered[:most])
 
 

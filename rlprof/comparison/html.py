@@ -94,7 +94,10 @@ def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> s
 
 
 def _title(found: Comparison) -> str:
-    names = [it.run.label or words.command_of(it) or "a run" for it in (found.base, found.new)]
+    names = [
+        report.run.label or words.command_of(report) or "a run"
+        for report in (found.base, found.new)
+    ]
     return " → ".join(printable(name, 80) for name in names)
 
 
@@ -107,18 +110,18 @@ def _run(name: str, report: Report) -> View:
     }
 
 
-def _finding(it: FindingChange, found: Comparison) -> View:
-    is_news = it.fate in (Fate.APPEARED, Fate.GREW)
+def _finding(change: FindingChange, found: Comparison) -> View:
+    is_news = change.fate in (Fate.APPEARED, Fate.GREW)
     return {
-        "fate": words.FATES[it.fate],
-        "look": _LOOKS[it.fate],
-        "id": words.finding_name(it),
-        "title": it.shown.finding.title,
-        "place": words.finding_place(it, found),
-        "fix": it.shown.finding.fix if is_news else "",
-        "base": words.finding_cost(it, it.base_cost),
-        "new": words.finding_cost(it, it.new_cost),
-        "unit": words.finding_unit(it),
+        "fate": words.FATES[change.fate],
+        "look": _LOOKS[change.fate],
+        "id": words.finding_name(change),
+        "title": change.shown.finding.title,
+        "place": words.finding_place(change, found),
+        "fix": change.shown.finding.fix if is_news else "",
+        "base": words.finding_cost(change, change.base_cost),
+        "new": words.finding_cost(change, change.new_cost),
+        "unit": words.finding_unit(change),
     }
 
 

@@ -133,7 +133,7 @@ def _other_machine(base: Report, new: Report) -> Iterator[Note]:
         for key in (*_MACHINE, *models)
         if was.get(key) != now.get(key)
     ]
-    pythons = [it.processes[0].python if it.processes else "" for it in (base, new)]
+    pythons = [report.processes[0].python if report.processes else "" for report in (base, new)]
     if all(pythons) and pythons[0] != pythons[1]:
         parts.append(f"Python: {pythons[0]}, now {pythons[1]}")
     if parts:

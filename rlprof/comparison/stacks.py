@@ -125,7 +125,7 @@ def roles_to_compare(base: Report, new: Report) -> tuple[tuple[str, ...], tuple[
     What a worker is called depends on what it spends its time on, and that is close to a threshold
     at times. Unless the runs agree, all workers are ``worker``.
     """
-    of_base, of_new = ([row.role for row in it.processes] for it in (base, new))
+    of_base, of_new = ([row.role for row in report.processes] for report in (base, new))
     working = [Counter(role for role in roles if role in _WORKING) for roles in (of_base, of_new)]
     counts = [sum(it.values()) for it in working]
     agree = set(working[0]) == set(working[1]) and (

@@ -68,7 +68,10 @@ def detect_all(
     failures = {}
     for id_, detect in detecting:
         try:
-            found += [it if it.detector else replace(it, detector=id_) for it in detect(seen)]
+            found += [
+                finding if finding.detector else replace(finding, detector=id_)
+                for finding in detect(seen)
+            ]
         # A detector may come from another package, and a bug in one must not cost the whole report.
         except Exception as error:
             failures[id_] = _failure(id_, error)

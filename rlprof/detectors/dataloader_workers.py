@@ -31,7 +31,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     loading = _loading(view)
     in_turn = any("SingleProcess" in it.name for it in loading)
     evidence = [
-        f"{count(len(loading))} batches hold the host for {duration(sum(it.dur for it in loading))}; for "
+        f"{count(len(loading))} batches hold the host for {duration(sum(event.dur for event in loading))}; for "
         f"{duration(idle)} of it, {percent(idle / view.wall.length)} of the trace, the GPU has nothing to do",
         "they are made in the main process, one after the other"
         if in_turn
@@ -57,7 +57,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
 def idle_while_loading(view: TraceView) -> float:
     """Time in µs in which a device waits for a DataLoader and nothing else; 0 where that is not much."""
     loading = _loading(view)
-    spans = union((it.ts, it.end) for it in loading)
+    spans = union((event.ts, event.end) for event in loading)
     idle = max(
         (total(common(it.by_cause.get(IdleCause.DATA, ()), spans)) for it in view.idle),
         default=0.0,

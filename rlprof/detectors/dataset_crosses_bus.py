@@ -155,7 +155,7 @@ def _beside_rollouts(view: TraceView) -> Sequence[Row]:
         for call in view.trace.calls
         if call.args.correlation and asking.inside(call.ts, call.end)
     }
-    return [it for it in uploads_in(view.trace) if it.args.correlation not in observed]
+    return [event for event in uploads_in(view.trace) if event.args.correlation not in observed]
 
 
 DETECTOR: Final = Detector(

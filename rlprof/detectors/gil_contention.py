@@ -132,7 +132,7 @@ def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]
     handing = frozenset(_handing_over(main.tree))
     costs = [main.tree.self_cost(node) for node in handing]
     handed_us = sum(cost.wall_us for cost in costs)
-    tasks_us = sum(it.on_cpu_us for it in pool)
+    tasks_us = sum(activity.on_cpu_us for activity in pool)
     # Tasks that wait, for a simulator or a disk, are what threads are for.
     if _waits_in_tasks(profile, pool) > tasks_us or not main.wall_us:
         return
@@ -183,9 +183,10 @@ def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
     }
     return sum(
         cost.idle_us
-        for it in pool
-        for node, cost in it.tree.self_costs()
-        if (it.thread, node) not in for_lock and not _HANDS_OVER.search(it.tree.frame(node).file)
+        for activity in pool
+        for node, cost in activity.tree.self_costs()
+        if (activity.thread, node) not in for_lock
+        and not _HANDS_OVER.search(activity.tree.frame(node).file)
     )
 
 

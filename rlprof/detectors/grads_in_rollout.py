@@ -283,9 +283,9 @@ def _calling(text: str, is_one: Callable[[ast.Call], bool]) -> frozenset[str | N
     """The functions with such a call, by qualified name."""
     module = parse(text)
     return frozenset(
-        it.function.qualname if it.function else ""
-        for it in (module.statements if module else ())
-        if any(isinstance(call, ast.Call) and is_one(call) for call in it.walk())
+        statement.function.qualname if statement.function else ""
+        for statement in (module.statements if module else ())
+        if any(isinstance(call, ast.Call) and is_one(call) for call in statement.walk())
     )
 
 

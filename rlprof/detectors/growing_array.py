@@ -150,7 +150,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
     targets = {
         ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else ())
     }
-    calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
+    calls = [part for part in statement.walk() if isinstance(part, ast.Call)]
     for call in calls:
         if not _joins(call, known):
             continue
@@ -167,10 +167,10 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
             if is_kept or (value is not None and value.grows()):
                 others = {called_name(it) for it in calls} - {called_name(call)}
                 makers = frozenset(
-                    called_name(it)
+                    called_name(inner)
                     for part in call.args
-                    for it in ast.walk(part)
-                    if isinstance(it, ast.Call)
+                    for inner in ast.walk(part)
+                    if isinstance(inner, ast.Call)
                 )
                 return _GrowingStatement(text, called_name(call), value, not others, makers)
     return None

@@ -56,7 +56,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _makers(learner: Workload, collecting: Collection[Workload]) -> tuple[Workload, ...]:
     """The workers that it waits for, where they work most of the time."""
     awaited = {process for process, part in learner.awaited if part >= WORKED_MEANWHILE}
-    makers = tuple(it for it in collecting if it.process in awaited)
+    makers = tuple(workload for workload in collecting if workload.process in awaited)
     busy = mean(maker.working for maker in makers) >= MIN_WORKING
     return makers if busy else ()
 

@@ -205,7 +205,7 @@ def _shares(line: GrownLine) -> str:
 
 
 def _fix(adding: Sequence[_AddingStatement]) -> str:
-    if any(_keeps_a_graph(it.addition.value) for it in adding):
+    if any(_keeps_a_graph(statement.addition.value) for statement in adding):
         return (
             "Bound what is kept, and keep numbers: if the loss is a tensor, each one keeps all that it was "
             "computed from. Append loss.item(), or loss.detach() where it must stay on the device."

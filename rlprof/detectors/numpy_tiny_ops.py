@@ -187,7 +187,7 @@ class _Search:
         return found
 
     def _below(self, nodes: Iterable[int]) -> list[int]:
-        return [it for node in nodes for it in self.tree.subtree(node)]
+        return [part for node in nodes for part in self.tree.subtree(node)]
 
     def _is_overhead(self, nodes: list[int], *, unless_seen: bool) -> bool:
         """Tell whether time spreads over numpy's own lines: of a large array one line has it all.

@@ -95,7 +95,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         makers.add(_library_around(tree, step, lines))
         owner = lines.owner(step)
         # What a closure does is the user's.
-        nodes = {it for it in tree.subtree(step) if lines.owner(it) == owner}
+        nodes = {node for node in tree.subtree(step) if lines.owner(node) == owner}
         claimed[kind] |= nodes
         weights[lines.line(step if owner == NO_PARENT else owner)] += sum(
             tree.self_cost(node).wall_us for node in nodes
@@ -160,7 +160,7 @@ def _kind(frame: Frame) -> str:
 
 
 def _goes_one_by_one(tree: CallTree, step: int) -> bool:
-    return any(tree.frame(it).function.startswith(_ONE_BY_ONE) for it in tree.subtree(step))
+    return any(tree.frame(node).function.startswith(_ONE_BY_ONE) for node in tree.subtree(step))
 
 
 def _can_be_fused(kind: str, made: Iterable[OptimizerCall]) -> bool:
@@ -217,9 +217,9 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
     if module is None:
         return ()
     calls = [
-        it
-        for it in ast.walk(module.tree)
-        if isinstance(it, ast.Call) and called_name(it) in ("Adam", "AdamW", "SGD", "Adagrad")
+        call
+        for call in ast.walk(module.tree)
+        if isinstance(call, ast.Call) and called_name(call) in ("Adam", "AdamW", "SGD", "Adagrad")
     ]
     return tuple(
         OptimizerCall(

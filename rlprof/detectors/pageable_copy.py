@@ -52,8 +52,12 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     )
 
 
-def _is_slow(it: Transfer) -> bool:
-    return it.memory == "pageable" and it.crosses_bus and it.bytes > SMALL_BYTES * it.count
+def _is_slow(transfer: Transfer) -> bool:
+    return (
+        transfer.memory == "pageable"
+        and transfer.crosses_bus
+        and transfer.bytes > SMALL_BYTES * transfer.count
+    )
 
 
 DETECTOR: Final = Detector(

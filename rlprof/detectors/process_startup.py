@@ -208,7 +208,7 @@ def _maker(start: WorkerStart, profile: Profile) -> _Maker | None:
         for activity in profile.activities
         if activity.is_main and activity.process not in pooled and activity.role not in SERVICES
     ]
-    return max(makers, key=lambda it: it.making + it.waited, default=None)
+    return max(makers, key=lambda maker: maker.making + maker.waited, default=None)
 
 
 def _describe_maker(activity: Activity, profile: Profile) -> _Maker:

@@ -167,7 +167,9 @@ class _Search:
         known = {(loop.first_line, loop.last_line) for loop in self._loops.get(file, ())}
         found = find_object_loops(module, file, self._values) if module else ()
         return tuple(
-            it for it in found if not it.trains and (it.first_line, it.last_line) not in known
+            loop
+            for loop in found
+            if not loop.trains and (loop.first_line, loop.last_line) not in known
         )
 
     def run(self) -> None:
@@ -186,9 +188,9 @@ class _Search:
     def _look(self, node: int, loop: tuple[EnvLoop, str]) -> None:
         statement = self.lines.statement(self.tree.frame(node))
         calls = [
-            it
-            for it in (statement.walk() if statement else ())
-            if isinstance(it, ast.Call) and (it.lineno, it.col_offset) in loop[0].calls
+            call
+            for call in (statement.walk() if statement else ())
+            if isinstance(call, ast.Call) and (call.lineno, call.col_offset) in loop[0].calls
         ]
         if any(is_of_its_own(call, loop[0].targets) for call in calls):
             return
@@ -271,8 +273,8 @@ class _Search:
             statement is not None
             and not statement.in_loop
             and not any(
-                isinstance(it, ast.Call) and root_name(it.func) in _ARRAYS
-                for it in statement.walk()
+                isinstance(call, ast.Call) and root_name(call.func) in _ARRAYS
+                for call in statement.walk()
             )
         )
 
@@ -282,7 +284,7 @@ class _Search:
 
 def _is_read(call: ast.Call) -> bool:
     """Tell whether a call does no more than read what is there: ``actions[i].detach().item()``, not ``net(x[i]).item()``."""
-    return all(called_name(it) in _READS for it in ast.walk(call) if isinstance(it, ast.Call))
+    return all(called_name(node) in _READS for node in ast.walk(call) if isinstance(node, ast.Call))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -107,7 +107,7 @@ def _places(
 ) -> dict[str, frozenset[int]]:
     """The lines of one kind of loop, by file."""
     return {
-        file: frozenset(line for line, it in found.items() if it.moved_by is moved_by)
+        file: frozenset(line for line, update in found.items() if update.moved_by is moved_by)
         for file, found in updates.items()
     }
 
@@ -194,15 +194,15 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             continue
         names = _names_of(loop)
         made = variables_assigned(*loop.body)
-        moves = [it for it in loop.body if _moves(it, loop, names, state_names)]
-        others = [it for it in loop.body if it not in moves and not _makes_a_variable(it)]
+        moves = [part for part in loop.body if _moves(part, loop, names, state_names)]
+        others = [part for part in loop.body if part not in moves and not _makes_a_variable(part)]
         is_of_two = _zips_parameters(loop.iter) or _reads_another(loop, names, state_names)
         if moves and not others and is_of_two:
             last = loop.end_lineno or loop.lineno
             update = TargetUpdate(loop.lineno, _moved_by(loop.body, names | made))
             found |= dict.fromkeys(range(loop.lineno, last + 1), update)
     for statement in module.statements:
-        if any(_mixes_states(it, state_names) for it in statement.walk()):
+        if any(_mixes_states(node, state_names) for node in statement.walk()):
             update = TargetUpdate(statement.first_line, MovedBy.SUM)
             # With the lines that take the state dicts: they are for this alone.
             taken = (it for it in module.statements if it.function is statement.function)
@@ -215,15 +215,17 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
     """Tell whether it makes a state dict of two: ``{k: (1 - tau) * a[k] + tau * b[k] for k in a}``."""
     if not isinstance(node, ast.DictComp) or not isinstance(node.value, ast.BinOp):
         return False
-    names = {it.id for it in ast.walk(node.generators[0].target) if isinstance(it, ast.Name)}
+    names = {name.id for name in ast.walk(node.generators[0].target) if isinstance(name, ast.Name)}
     read = {
-        ast.unparse(it.value)
-        for it in ast.walk(node.value)
-        if isinstance(it, ast.Subscript) and _is_item(it, names)
+        ast.unparse(item.value)
+        for item in ast.walk(node.value)
+        if isinstance(item, ast.Subscript) and _is_item(item, names)
     }
     if isinstance(node.generators[0].target, ast.Tuple):
         read |= {
-            ast.unparse(it) for it in ast.walk(node.generators[0].iter) if isinstance(it, ast.Name)
+            ast.unparse(name)
+            for name in ast.walk(node.generators[0].iter)
+            if isinstance(name, ast.Name)
         }
     return len({it for it in read if it in state_names or "state_dict()" in it}) > 1
 
@@ -248,7 +250,10 @@ def _moves(
     """Tell whether a statement of the loop changes a parameter of a network."""
     if _zips_parameters(loop.iter):
         # What a gradient moves is a network that learns.
-        if any(isinstance(it, ast.Attribute) and it.attr == "grad" for it in ast.walk(statement)):
+        if any(
+            isinstance(attribute, ast.Attribute) and attribute.attr == "grad"
+            for attribute in ast.walk(statement)
+        ):
             return False
         changes = _is_data_of
     elif _goes_through_state(loop.iter, state_names):
@@ -278,17 +283,17 @@ def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) 
             case ast.Expr(value=value):
                 given += _given_in_place(value)
                 changed.append(_changed_by(value))
-    own = {ast.unparse(it.value) for it in changed if isinstance(it, ast.Subscript)}
+    own = {ast.unparse(item.value) for item in changed if isinstance(item, ast.Subscript)}
     read = {
-        ast.unparse(it.value)
+        ast.unparse(item.value)
         for part in given
-        for it in ast.walk(part)
-        if isinstance(it, ast.Subscript) and _is_item(it, names)
+        for item in ast.walk(part)
+        if isinstance(item, ast.Subscript) and _is_item(item, names)
     }
     if isinstance(
         loop.target, ast.Tuple
     ):  # Its values are those of the state dict that it goes through.
-        own |= {ast.unparse(it) for it in ast.walk(loop.iter) if isinstance(it, ast.Name)}
+        own |= {ast.unparse(name) for name in ast.walk(loop.iter) if isinstance(name, ast.Name)}
     return any(it in state_names or "state_dict()" in it for it in read - own)
 
 
@@ -319,11 +324,11 @@ def _changed_by(expression: ast.expr) -> ast.expr:
 
 
 def _names_of(loop: ast.For) -> set[str]:
-    return {it.id for it in ast.walk(loop.target) if isinstance(it, ast.Name)}
+    return {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
 
 
 def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
-    nodes = [it for statement in moves for it in ast.walk(statement)]
+    nodes = [node for statement in moves for node in ast.walk(statement)]
     if any(isinstance(node, ast.BinOp) and _mentions(node, names) for node in nodes):
         return MovedBy.SUM
     in_place = [
@@ -334,7 +339,7 @@ def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
 
 def _mentions(operation: ast.BinOp, names: set[str]) -> bool:
     """Tell whether an operation is one on a parameter, and not ``1 - tau``."""
-    return any(isinstance(it, ast.Name) and it.id in names for it in ast.walk(operation))
+    return any(isinstance(name, ast.Name) and name.id in names for name in ast.walk(operation))
 
 
 def _zips_parameters(iterated: ast.expr) -> bool:

@@ -149,19 +149,19 @@ def _native_share(loads: Collection[Workload]) -> float:
     return sum(load.native_us for load in loads) / total if total else 0.0
 
 
-def _per_python(it: Workload, profile: Profile) -> float:
+def _per_python(workload: Workload, profile: Profile) -> float:
     """Compute threads for each Python thread, told by their CPU time: barriers keep them in step.
 
     No more than there are: where the Python thread hardly ran, the ratio of their times says nothing.
     """
-    told = (it.python_us + it.native_us) / max(1, it.python_us)
-    there_are = _native_threads(it, profile)
+    told = (workload.python_us + workload.native_us) / max(1, workload.python_us)
+    there_are = _native_threads(workload, profile)
     return told if there_are is None else min(told, there_are + 1)
 
 
-def _native_threads(it: Workload, profile: Profile) -> float | None:
+def _native_threads(workload: Workload, profile: Profile) -> float | None:
     use = profile.thread_use
-    own = (own.native for own in use.processes if own.process == it.process) if use else ()
+    own = (own.native for own in use.processes if own.process == workload.process) if use else ()
     return next(iter(own), None)
 
 
@@ -223,7 +223,9 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
         critical = [activity for activity in profile.activities if activity.is_critical]
         own = {team.process for team in teams}
         wall = sum(it.wall_us for it in critical)
-        part = sum(it.working_us for it in critical if it.process in own) / max(1, wall)
+        part = sum(activity.working_us for activity in critical if activity.process in own) / max(
+            1, wall
+        )
         # Who waits for a lock waits for the work that is done under it.
         held = shares_of(work_under_locks(profile))
         part += asleep_for_locks(profile) * sum(held.get(process, 0.0) for process in own)

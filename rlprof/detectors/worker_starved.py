@@ -37,13 +37,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     loads = workloads(profile)
     collecting = collectors(loads)
-    starved = tuple(it for it in collecting if it.waiting >= MIN_WAITING)
+    starved = tuple(workload for workload in collecting if workload.waiting >= MIN_WAITING)
     if not starved or 2 * len(starved) < len(collecting):
         return
     giver = _giver(starved, loads)
     if giver is None or giver.working < MIN_WORKING:
         return
-    waiting = mean(it.waiting for it in starved)
+    waiting = mean(workload.waiting for workload in starved)
     yield Finding(
         title=f"{group(starved)} wait{'s' if len(starved) == 1 else ''} {percent(waiting)} of the "
         f"time for {group([giver])}, which works meanwhile",
@@ -58,19 +58,21 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _giver(starved: Collection[Workload], loads: Iterable[Workload]) -> Workload | None:
     """The process for which most of the waits are, none of those that wait."""
     waits: dict[int, float] = defaultdict(float)
-    for it in starved:
-        for process, part in it.awaited:
+    for workload in starved:
+        for process, part in workload.awaited:
             waits[process] += part / len(starved)
-    own = {it.process for it in starved}
+    own = {workload.process for workload in starved}
     givers = [load for load in loads if load.process not in own]
-    best = max(givers, key=lambda it: (waits[it.process], -it.process), default=None)
+    best = max(
+        givers, key=lambda workload: (waits[workload.process], -workload.process), default=None
+    )
     return best if best is not None and waits[best.process] >= WORKED_MEANWHILE else None
 
 
 def _evidence(starved: Collection[Workload], giver: Workload, waiting: float) -> Iterator[str]:
     yield (
         f"{group(starved)} work{'s' if len(starved) == 1 else ''} "
-        f"{percent(mean(it.working for it in starved))} of the time, and wait{'s' if len(starved) == 1 else ''} "
+        f"{percent(mean(workload.working for workload in starved))} of the time, and wait{'s' if len(starved) == 1 else ''} "
         f"{percent(waiting)}; {group([giver])} works {percent(giver.working)}"
     )
     if waiting < 1:

@@ -71,9 +71,9 @@ def find_idle(
             ]
         ),
         IdleCause.COMPILE: union(
-            (it.ts, it.end)
-            for it in (*trace.ops, *trace.annotations)
-            if it.name.endswith(COMPILING)
+            (event.ts, event.end)
+            for event in (*trace.ops, *trace.annotations)
+            if event.name.endswith(COMPILING)
         ),
         IdleCause.LAUNCH_BOUND: in_torch,
         IdleCause.OTHER: [wall],
@@ -89,9 +89,9 @@ def _in_optimizers(trace: Trace) -> list[Span]:
         if annotation.name.startswith(OPTIMIZER)
     ]
     passes = union(
-        (it.ts, it.end)
-        for it in (*trace.ops, *trace.annotations)
-        if it.name.startswith((BACKWARD, LOADER))
+        (event.ts, event.end)
+        for event in (*trace.ops, *trace.annotations)
+        if event.name.startswith((BACKWARD, LOADER))
     )
     return [region for region in regions if next(within(passes, region), None) is None]
 

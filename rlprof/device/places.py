@@ -18,10 +18,11 @@ def places_of(waits: Iterable[SiteWait]) -> tuple[TracePlace, ...]:
 
 def places_of_repeats(view: TraceView, repeats: Iterable[Repeat]) -> tuple[TracePlace, ...]:
     """Where the longest begin."""
-    shown = sorted(repeats, key=lambda it: -it.span.length)[:SHOWN_PLACES]
-    sites = call_sites(view.trace, [it.first for it in shown])
+    shown = sorted(repeats, key=lambda repeat: -repeat.span.length)[:SHOWN_PLACES]
+    sites = call_sites(view.trace, [repeat.first for repeat in shown])
     return tuple(
-        place(site, it.turns, it.span.length) for site, it in zip(sites, shown, strict=True)
+        place(site, repeat.turns, repeat.span.length)
+        for site, repeat in zip(sites, shown, strict=True)
     )
 
 

@@ -67,7 +67,9 @@ def find_transfers(trace: Trace) -> tuple[Transfer, ...]:
     for copy in trace.copies:
         groups[_kind(copy, calls)].append(copy)
     found = [_transfer(kind, copies, calls) for kind, copies in groups.items()]
-    return tuple(sorted(found, key=lambda it: (-it.host_us, it.direction, it.memory)))
+    return tuple(
+        sorted(found, key=lambda transfer: (-transfer.host_us, transfer.direction, transfer.memory))
+    )
 
 
 def _kind(copy: Row, calls: Mapping[int, Row]) -> tuple[str, str]:

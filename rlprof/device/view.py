@@ -100,7 +100,7 @@ class TraceView:
 
     @property
     def busiest(self) -> DeviceTimeline | None:
-        return max(self.devices, key=lambda it: it.busy_us, default=None)
+        return max(self.devices, key=lambda timeline: timeline.busy_us, default=None)
 
     def idle_in(self, spans: Iterable[Span]) -> float:
         """Time of ``spans`` in which no device had anything to do."""
@@ -127,7 +127,9 @@ class TraceView:
 
     @cached_property
     def _idle_us(self) -> Mapping[IdleCause, float]:
-        return {cause: max((it.us(cause) for it in self.idle), default=0.0) for cause in IdleCause}
+        return {
+            cause: max((idle.us(cause) for idle in self.idle), default=0.0) for cause in IdleCause
+        }
 
     @cached_property
     def outermost_ops(self) -> tuple[Row, ...]:
@@ -141,7 +143,7 @@ class TraceView:
     @cached_property
     def waits(self) -> tuple[SiteWait, ...]:
         """Blocking calls by place, the longest waits first."""
-        return tuple(sorted(_waits(self), key=lambda it: -it.wait_us))
+        return tuple(sorted(_waits(self), key=lambda wait: -wait.wait_us))
 
 
 def view_trace(trace: Trace) -> TraceView:

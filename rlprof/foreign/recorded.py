@@ -117,7 +117,7 @@ def _check_numbers(sums: StackSums, path: Path) -> None:
     ids = chain(
         (process.pid for process in sums.processes), (thread.tid for thread in sums.threads)
     )
-    if any(abs(it) > _HIGHEST_ID for it in ids):
+    if any(abs(number) > _HIGHEST_ID for number in ids):
         raise damaged(path, "the id of a process or thread has more than 64 bits")
 
 
@@ -156,10 +156,10 @@ def _started_threads(sums: StackSums) -> set[int]:
 
 
 def _threads(sums: StackSums, mains: Collection[int]) -> Iterator[Thread]:
-    for number, it in enumerate(sums.threads):
+    for number, thread in enumerate(sums.threads):
         is_main = number in mains
-        name = it.name or ("MainThread" if is_main else f"thread {it.tid}")
-        yield Thread(number, it.process, it.tid, name, is_main)
+        name = thread.name or ("MainThread" if is_main else f"thread {thread.tid}")
+        yield Thread(number, thread.process, thread.tid, name, is_main)
 
 
 def _processes(
@@ -170,26 +170,26 @@ def _processes(
     version = _python_version(sums)
     covered = {sums.threads[number].process: us for number, us in main_us.items()}
     torn = _torn_times(sums)
-    for number, it in enumerate(sums.processes):
+    for number, process in enumerate(sums.processes):
         yield Process(
             id=number,
-            pid=it.pid,
-            ppid=it.ppid,
-            argv=it.argv,
+            pid=process.pid,
+            ppid=process.ppid,
+            argv=process.argv,
             executable="",
             python=version,
-            start_method=methods.get(number, "root" if number == 0 else it.start_method),
+            start_method=methods.get(number, "root" if number == 0 else process.start_method),
             started_us=0,
             # How long it lived is not told, only for how long it was looked at.
             ended_us=covered.get(number, 0),
             exit_code=None,
             fate="sampled",
             requested_interval_us=told.interval_us,
-            clock_samples=it.ticks,
+            clock_samples=process.ticks,
             clock_invalid_us=torn.get(number, 0),
             clock_covered_us=covered.get(number, 0),
             # Such stacks are as good as the probe's.
-            probe_samples=it.ticks if told.has_whole_stacks else 0,
+            probe_samples=process.ticks if told.has_whole_stacks else 0,
         )
 
 

@@ -153,11 +153,13 @@ def more_reads(counter: str, base: Report, head: Report) -> list[MoreReads]:
         return []
     was, now = _lines(base, device), _lines(head, device)
     rows = [
-        MoreReads(counter, it.file, it.line, place.function, place.method, before, it.per_step)
+        MoreReads(
+            counter, line.file, line.line, place.function, place.method, before, line.per_step
+        )
         for place, lines in now.items()
-        for it, before in _more(was.get(place, []), lines)
+        for line, before in _more(was.get(place, []), lines)
     ]
-    rows.sort(key=lambda it: (it.base - it.head, it.file, it.line, it.method))
+    rows.sort(key=lambda more: (more.base - more.head, more.file, more.line, more.method))
     return rows[:MOST_LINES]
 
 
@@ -179,12 +181,12 @@ def _more(
 ) -> list[tuple[_SourceLine, float]]:
     """Lines of a function that base has not as often, each with how often its own of base is."""
     left, more = list(base), []
-    for it in head:
-        same = next((was for was in left if it.per_step <= was.per_step * _SAME + _RARE), None)
+    for line in head:
+        same = next((was for was in left if line.per_step <= was.per_step * _SAME + _RARE), None)
         if same is None:
-            more.append(it)
+            more.append(line)
         else:
             left.remove(same)
     # What is left of base is the same lines, less often.
-    before = [it.per_step for it in left] + [0.0] * len(more)
+    before = [line.per_step for line in left] + [0.0] * len(more)
     return list(zip(more, before, strict=False))

@@ -130,17 +130,17 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
 
 def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
     """Yield notes on runs of a base in its worktree."""
-    if not all(it.is_told for it in imported):
+    if not all(side.is_told for side in imported):
         yield Note(
             "warning",
             "imports-unknown",
             "Base did not tell which files it imported: if the project is installed editable, it may have run head's.",
         )
         return
-    copies = next((it.copies for it in imported if it.copies), ())
+    copies = next((side.copies for side in imported if side.copies), ())
     if copies:
         what = f"Base imported a copy of {copies[0]}, as an installed one, and not that of its worktree"
-    elif any(not it.own for it in imported):
+    elif any(not side.own for side in imported):
         what = "Base imported no file of its worktree"
     else:
         return

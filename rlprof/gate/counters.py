@@ -144,7 +144,7 @@ def compare_counters(
         counted = _Counted.of(name, base, head)
         is_known = known is None or name in known or name in asked
         rows.append(_difference(counted, asked) if is_known else _not_known(counted))
-    return tuple(sorted(rows, key=lambda it: (not it.fails, it.name)))
+    return tuple(sorted(rows, key=lambda difference: (not difference.fails, difference.name)))
 
 
 class _Count(NamedTuple):

@@ -59,12 +59,20 @@ def _case_of_rate(outcome: Outcome, inconclusive: int) -> ElementTree.Element:
     return case
 
 
-def _case_of_counter(outcome: Outcome, it: CounterDifference) -> ElementTree.Element:
-    case = ElementTree.Element("testcase", classname=f"{_SUITE}.counters", name=_text(it.name))
-    if it.fails:
-        told = words.counter_cells(it, outcome)
+def _case_of_counter(outcome: Outcome, difference: CounterDifference) -> ElementTree.Element:
+    case = ElementTree.Element(
+        "testcase", classname=f"{_SUITE}.counters", name=_text(difference.name)
+    )
+    if difference.fails:
+        told = words.counter_cells(difference, outcome)
         values = f"{told.base} → {told.head} {told.unit}"
-        _add(case, "failure", _text(f"{it.name}: {values}"), _text(it.reason), kind="regression")
+        _add(
+            case,
+            "failure",
+            _text(f"{difference.name}: {values}"),
+            _text(difference.reason),
+            kind="regression",
+        )
     return case
 
 

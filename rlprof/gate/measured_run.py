@@ -117,7 +117,10 @@ def _of_all_steps(throughput: Throughput, steady: Sequence[SteadyWindow]) -> Int
         return None
     if not throughput.total_steps or not steady:
         return settled  # The program prints its rate now and then, and that is all there is.
-    steps, time_s = sum(it.steps for it in steady), sum(it.end - it.start for it in steady)
+    steps, time_s = (
+        sum(it.steps for it in steady),
+        sum(window.end - window.start for window in steady),
+    )
     return Interval(*(it / settled.median * steps / time_s for it in settled))
 
 
@@ -226,7 +229,7 @@ def launches_of(recording: Recording, run: str) -> float:
     told = {window.window.process: _per_update(window) for window in view_windows(first)}
     seen = {process: rate for process, rate in told.items() if rate is not None}
     if sum(updates[it] for it in updates.keys() - seen.keys()) > _UNSEEN * made:
-        fates = {it.fate for it in first if it.process not in seen}
+        fates = {window.fate for window in first if window.process not in seen}
         why = [_FATES[fate] for fate in sorted(fates) if fate in _FATES]
         raise _unseen(
             run, why[0] if why else "not all of its processes had a window of torch's profiler"
@@ -237,14 +240,14 @@ def launches_of(recording: Recording, run: str) -> float:
     return total
 
 
-def _per_update(it: WindowView) -> float | None:
+def _per_update(view: WindowView) -> float | None:
     """Launches up to the end of the last update in the window, for it may end amid another."""
-    if it.view is None:
+    if view.view is None:
         return None
-    ends = optimizer_step_ends(it.view.trace)
+    ends = optimizer_step_ends(view.view.trace)
     if not ends:
-        return it.view.kernels.launches / it.window.updates if it.window.updates else None
-    launches = sorted(call.ts for call in it.view.trace.calls if is_launch(call))
+        return view.view.kernels.launches / view.window.updates if view.window.updates else None
+    launches = sorted(call.ts for call in view.view.trace.calls if is_launch(call))
     return bisect_right(launches, ends[-1]) / len(ends)
 
 

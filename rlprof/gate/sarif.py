@@ -139,12 +139,12 @@ def _place(change: FindingChange, root: str) -> _SarifPlace | None:
     return None
 
 
-def _result(it: _Worse, place: _SarifPlace) -> Json:
-    print_of = hashlib.sha256(it.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+def _result(worse: _Worse, place: _SarifPlace) -> Json:
+    print_of = hashlib.sha256(worse.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return {
-        "ruleId": it.rule,
+        "ruleId": worse.rule,
         "level": "error",
-        "message": {"text": it.text},
+        "message": {"text": worse.text},
         "locations": [_location(place)],
         "partialFingerprints": {"rlprofCheck/v1": print_of},
     }
@@ -166,10 +166,10 @@ def _invocation(outcome: Outcome, unplaced: Sequence[_Worse]) -> Json:
     of_pair = outcome.comparison.notes if outcome.comparison is not None else ()
     notifications = [
         *(
-            _notification(LEVELS.get(it.level, "note"), it.slug, it.text)
-            for it in (*outcome.notes, *of_pair)
+            _notification(LEVELS.get(note.level, "note"), note.slug, note.text)
+            for note in (*outcome.notes, *of_pair)
         ),
-        *(_notification("error", it.rule, it.text) for it in unplaced),
+        *(_notification("error", worse.rule, worse.text) for worse in unplaced),
     ]
     if outcome.failure is not None:
         notifications.append(_notification("error", outcome.failure.slug, outcome.failure.message))

@@ -208,7 +208,7 @@ def _found_regressions(outcome: Outcome, found: Comparison) -> Iterator[HeadedLi
     reads = [read(it, found) for it in reads_of(outcome)]
     if reads:
         yield HeadedLines("Lines of head that read tensors more often per step:", tuple(reads))
-    findings = tuple(finding(it, found) for it in worse_findings(outcome))
+    findings = tuple(finding(other, found) for other in worse_findings(outcome))
     functions = tuple(function(it, found) for it in slower_functions(outcome))
     alone = tuple(finding_in_head(it, found) for it in in_head_only(outcome))
     if found.rate is None:
@@ -300,13 +300,13 @@ def function(it: GrownFunction, found: Comparison) -> str:
     return wording.unglued(f"grew: {', '.join(parts)} ({was} in base)")
 
 
-def read(it: MoreReads, found: Comparison) -> str:
+def read(more: MoreReads, found: Comparison) -> str:
     """``would_sync: train.py:26 item (2 per step, none in base)``."""
-    path = comparison_words.place(short_path(it.file, found.new.run.cwd), 50)
-    was = f"{_often(it.base)} in base" if it.base else "none in base"
+    path = comparison_words.place(short_path(more.file, found.new.run.cwd), 50)
+    was = f"{_often(more.base)} in base" if more.base else "none in base"
     return wording.unglued(
-        f"{it.counter}: {path}:{it.line} {printable(it.method, _NAME_LIMIT)} "
-        f"({_often(it.head)} per step, {was})"
+        f"{more.counter}: {path}:{more.line} {printable(more.method, _NAME_LIMIT)} "
+        f"({_often(more.head)} per step, {was})"
     )
 
 

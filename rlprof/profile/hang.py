@@ -39,7 +39,7 @@ def describe_hang(recording: Recording, pace: Pace, roles: Mapping[int, str]) ->
         end_us=recording.windows[stretch.last].end_us,
         pid=recording.processes[thread.process].pid,
         role=roles.get(thread.process, ""),
-        kind=max(kinds, key=lambda it: (kinds[it], it.value)).value,
+        kind=max(kinds, key=lambda kind: (kinds[kind], kind.value)).value,
         file=place.file,
         line=place.line,
         function=place.function,

@@ -132,7 +132,7 @@ def _processes(
         )
         for process, series in rss.items()
     ]
-    return tuple(sorted(found, key=lambda it: (-it.peak_rss_bytes, it.process)))
+    return tuple(sorted(found, key=lambda usage: (-usage.peak_rss_bytes, usage.process)))
 
 
 def _growing(processes: Sequence[ProcessMemory]) -> frozenset[int]:

@@ -97,7 +97,9 @@ def _poor_coverage(recording: Recording, _: Profile) -> Note | None:
     ]
     if not poor:
         return None
-    worst = min(poor, key=lambda it: it.clock_covered_us / lifetime_us(it, recording))
+    worst = min(
+        poor, key=lambda process: process.clock_covered_us / lifetime_us(process, recording)
+    )
     covered = worst.clock_covered_us / lifetime_us(worst, recording)
     return Note(
         "warning",

@@ -150,7 +150,7 @@ def group(loads: Collection[Workload]) -> str:
 def busiest_lines(loads: Collection[Workload], profile: Profile) -> tuple[Location, ...]:
     """The user's lines in which the main threads of ``loads`` work most."""
     weights: dict[Line, float] = defaultdict(float)
-    wall_us = sum(it.main.wall_us for it in loads)
+    wall_us = sum(workload.main.wall_us for workload in loads)
     for load in loads:
         lines = UserLines(load.main.tree, profile.sources, profile.started_package)
         for node, cost in load.main.tree.self_costs():

@@ -49,7 +49,9 @@ def to_compare(inputs: Iterable[Operand], *, in_pairs: bool) -> Sequence[Operand
     ``in_pairs``: to be told twice, the second time a few samples later.
     """
     mark = PAIR if in_pairs else PRINT
-    return [Operand(it.text, (mark + it.steps[0], *it.steps[1:])) for it in inputs]
+    return [
+        Operand(operand.text, (mark + operand.steps[0], *operand.steps[1:])) for operand in inputs
+    ]
 
 
 def is_to_compare(operand: Operand) -> bool:

@@ -139,7 +139,8 @@ def _head(report: Report, places: _Places) -> Iterator[str]:
         yield f"And {len(known) - _MOST_ROWS} more, which save less."
     if once := wording.paid_once(report):
         told = (
-            f"{prose(it.finding.title, _LINE_LIMIT)} ({wording.seconds_saved(it)})" for it in once
+            f"{prose(finding.finding.title, _LINE_LIMIT)} ({wording.seconds_saved(finding)})"
+            for finding in once
         )
         yield f"Paid once, at the start: {'; '.join(told)}."
 

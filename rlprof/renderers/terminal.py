@@ -189,7 +189,9 @@ def _other_places(locations: Sequence[Location], report: Report) -> Iterator[Blo
 def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterator[Block]:
     if not findings:
         return
-    blocks: list[Block] = [fact_table([_hot_line(it, report) for it in findings[:_HOT_LINES]])]
+    blocks: list[Block] = [
+        fact_table([_hot_line(other, report) for other in findings[:_HOT_LINES]])
+    ]
     if len(findings) > _HOT_LINES:
         blocks.append(Paragraph([StyledText(f"and {len(findings) - _HOT_LINES} more", "dim")]))
     yield Section("Hot lines with no known cause", blocks)

@@ -75,7 +75,7 @@ def sell_samples(profile: Profile, detectors: Iterable[Detector]) -> tuple[Sale,
     profile = replace(profile, sources=_sources_to_read(profile))
     ordered = [
         (detector.id, detector.in_samples)
-        for detector in sorted(detectors, key=lambda it: it.id)
+        for detector in sorted(detectors, key=lambda detector: detector.id)
         if detector.in_samples is not None
     ]
     able = [(id_, evidence) for id_, evidence in ordered if not _unmet(evidence, profile)]

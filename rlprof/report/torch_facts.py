@@ -35,22 +35,24 @@ def site_rows(
     sites: Sequence[SyncSite], profile: Profile, total_steps: float
 ) -> tuple[SyncSiteRow, ...]:
     """The places that wait longest, then those that read most often."""
-    ordered = sorted(sites, key=lambda it: (-it.wait_us, -it.calls, it.file, it.line, it.method))
+    ordered = sorted(
+        sites, key=lambda site: (-site.wait_us, -site.calls, site.file, site.line, site.method)
+    )
     return tuple(
         SyncSiteRow(
-            pid=profile.processes[it.process].pid,
-            role=profile.process_roles[it.process],
-            file=it.file,
-            line=it.line,
-            function=it.function,
-            method=it.method,
-            device=it.device,
-            calls=it.calls,
-            per_step=it.calls / total_steps if total_steps else None,
-            wait_s=it.wait_us / 1e6,
-            bytes=it.bytes,
+            pid=profile.processes[site.process].pid,
+            role=profile.process_roles[site.process],
+            file=site.file,
+            line=site.line,
+            function=site.function,
+            method=site.method,
+            device=site.device,
+            calls=site.calls,
+            per_step=site.calls / total_steps if total_steps else None,
+            wait_s=site.wait_us / 1e6,
+            bytes=site.bytes,
         )
-        for it in ordered[:MOST_SITES]
+        for site in ordered[:MOST_SITES]
     )
 
 
@@ -91,10 +93,10 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
         return None
     per_s = sum(
         flops.count
-        / it.window.updates
-        * profile.process_counts.get(it.window.process, {}).get("updates", 0.0)
+        / view.window.updates
+        * profile.process_counts.get(view.window.process, {}).get("updates", 0.0)
         / (profile.steady_us / 1e6)
-        for it, flops in found
+        for view, flops in found
     )
     first, flops = found[0]
     assert first.view is not None, "flops are counted in views"
@@ -149,7 +151,7 @@ def _heaviest_ops(view: TraceView) -> tuple[TorchOp, ...]:
     times: dict[str, list[float]] = defaultdict(list)
     for op in view.outermost_ops:
         times[op.name].append(op.dur)
-    ranked = sorted(times.items(), key=lambda it: (-sum(it[1]), it[0]))[:MOST_OPS]
+    ranked = sorted(times.items(), key=lambda time: (-sum(time[1]), time[0]))[:MOST_OPS]
     return tuple(TorchOp(name, len(us), sum(us) / 1e6) for name, us in ranked)
 
 

@@ -54,7 +54,7 @@ def _names(statements: Sequence[Statement]) -> Iterator[str]:
 
 def _containers(statements: Sequence[Statement]) -> Iterator[str]:
     """Yield what is written at one index and read at another: ``returns[t] = ... returns[t + 1]``."""
-    items = [it for statement in statements for it in statement.walk()]
+    items = [node for statement in statements for node in statement.walk()]
     places = [
         (ast.unparse(item.value), ast.unparse(item.slice), item.ctx)
         for item in items
@@ -83,7 +83,7 @@ def _gathered(node: ast.stmt) -> set[str]:
     """Return what the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
     if isinstance(node, ast.AugAssign):
         grows = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitOr | ast.BitAnd)
-        inside = {it.id for it in ast.walk(node.value) if isinstance(it, ast.Name)}
+        inside = {name.id for name in ast.walk(node.value) if isinstance(name, ast.Name)}
         return _written(node) - inside if grows else set()
     if not isinstance(node, ast.Assign):
         return set()

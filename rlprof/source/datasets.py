@@ -84,11 +84,11 @@ def _indexes(function: Function) -> bool:
     inside = [inner for statement in function.node.body for inner in ast.walk(statement)]
     if len(given) != 2 or any(isinstance(it, _DOES_MORE) for it in inside):
         return False
-    calls = [it for it in inside if isinstance(it, ast.Call)]
+    calls = [call for call in inside if isinstance(call, ast.Call)]
     return all(called_name(call) in _CONVERTS for call in calls) and any(
-        isinstance(it, ast.Subscript) and _mentions(it.slice, given[1]) for it in inside
+        isinstance(item, ast.Subscript) and _mentions(item.slice, given[1]) for item in inside
     )
 
 
 def _mentions(node: ast.expr, name: str) -> bool:
-    return any(isinstance(it, ast.Name) and it.id == name for it in ast.walk(node))
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))

@@ -89,8 +89,10 @@ def is_for_writing(call: ast.Call) -> bool:
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
     given = [*positional, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     return any(
-        isinstance(it, ast.Constant) and isinstance(it.value, str) and _WRITING_MODE.match(it.value)
-        for it in given
+        isinstance(constant, ast.Constant)
+        and isinstance(constant.value, str)
+        and _WRITING_MODE.match(constant.value)
+        for constant in given
     )
 
 

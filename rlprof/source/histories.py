@@ -128,7 +128,8 @@ def _written_in_turn(module: SourceModule) -> frozenset[str]:
         if isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Store)
         and not any(
-            isinstance(it, ast.Slice) and (it.lower or it.upper) for it in ast.walk(node.slice)
+            isinstance(part, ast.Slice) and (part.lower or part.upper)
+            for part in ast.walk(node.slice)
         )
     )
 
@@ -178,5 +179,8 @@ def _grown_by_joining(module: SourceModule) -> frozenset[str]:
     return frozenset(
         text
         for text, value in joined
-        if any(isinstance(it, ast.Attribute) and ast.unparse(it) == text for it in ast.walk(value))
+        if any(
+            isinstance(attribute, ast.Attribute) and ast.unparse(attribute) == text
+            for attribute in ast.walk(value)
+        )
     )

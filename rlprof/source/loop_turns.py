@@ -57,15 +57,15 @@ def counted(loop: Loop) -> frozenset[str]:
     """Return what a ``while`` counts up or down."""
     if not isinstance(loop, ast.While):
         return frozenset()
-    tested = {it.id for it in ast.walk(loop.test) if isinstance(it, ast.Name)}
+    tested = {name.id for name in ast.walk(loop.test) if isinstance(name, ast.Name)}
     return frozenset(
-        it.target.id
-        for it in ast.walk(loop)
-        if isinstance(it, ast.AugAssign)
-        and isinstance(it.target, ast.Name)
-        and it.target.id in tested
-        and isinstance(it.value, ast.Constant)
-        and it.value.value == 1
+        assigned.target.id
+        for assigned in ast.walk(loop)
+        if isinstance(assigned, ast.AugAssign)
+        and isinstance(assigned.target, ast.Name)
+        and assigned.target.id in tested
+        and isinstance(assigned.value, ast.Constant)
+        and assigned.value.value == 1
     )
 
 
@@ -80,12 +80,12 @@ def goes_backwards(loop: Loop) -> bool:
     if isinstance(loop, ast.While):
         return False
     return any(
-        isinstance(it, ast.Call)
+        isinstance(call, ast.Call)
         and (
-            called_name(it) in ("reversed", "flip")
-            or (called_name(it) == "range" and len(it.args) == 3 and _is_minus(it.args[2]))
+            called_name(call) in ("reversed", "flip")
+            or (called_name(call) == "range" and len(call.args) == 3 and _is_minus(call.args[2]))
         )
-        for it in ast.walk(loop.iter)
+        for call in ast.walk(loop.iter)
     )
 
 

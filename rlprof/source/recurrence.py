@@ -109,7 +109,7 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     """Return the variables, attributes and containers that a turn has of the one before."""
     body = _statements(levels[0].module, loop)
     # What a turn writes before it reads it, it has of itself: who follows its statements in order sees that.
-    assigned = (variables_assigned(*_targets(it.node)) for it in body)
+    assigned = (variables_assigned(*_targets(part.node)) for part in body)
     found = set(carried(body)).union(*assigned)
     inside = list(body)
     for level in levels[1:]:
@@ -118,7 +118,9 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     for statement in inside:
         for target in _targets(statement.node):
             found.update(
-                ast.unparse(it) for it in ast.walk(target) if isinstance(it, ast.Attribute)
+                ast.unparse(attribute)
+                for attribute in ast.walk(target)
+                if isinstance(attribute, ast.Attribute)
             )
     for statement in body:
         match statement.node:
@@ -242,12 +244,12 @@ class _LoopTurn:
                 return NOTHING
             case ast.Call():
                 return self._call(node)
-        inner = [it for it in ast.iter_child_nodes(node) if isinstance(it, ast.expr)]
+        inner = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
         return joined(map(self._trail, inner)).touched(Touch.CHANGED)
 
     def _call(self, call: ast.Call) -> Trail:
         level = self._levels[self._here]
-        of_target = self._target is not None and any(it is call for it in self._target.walk())
+        of_target = self._target is not None and any(node is call for node in self._target.walk())
         if of_target and self._here + 1 < len(self._levels):
             below = self._levels[self._here + 1]
             function = below.module.function_at(below.line)
@@ -334,7 +336,9 @@ def is_call_of(call: ast.Call, function: Function, known: Mapping[str, Value]) -
 
 
 def _is_static(function: Function) -> bool:
-    return any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
+    return any(
+        ast.unparse(decorator) == "staticmethod" for decorator in function.node.decorator_list
+    )
 
 
 def _largest(given: Sequence[ast.expr], known: Mapping[str, Value]) -> Value | None:
@@ -377,7 +381,7 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
 
 
 def _in_order(statements: Iterable[Statement]) -> list[Statement]:
-    return sorted(statements, key=lambda it: it.first_line)
+    return sorted(statements, key=lambda statement: statement.first_line)
 
 
 def _targets(node: ast.stmt) -> list[ast.expr]:

@@ -155,24 +155,24 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
             continue
         inside = list(ast.walk(node))
         places = {
-            it.id
+            name.id
             for part in inside
             if isinstance(part, ast.Assign) and _draws_one(part.value)
-            for it in _parts(part.targets)
-            if isinstance(it, ast.Name)
+            for name in _parts(part.targets)
+            if isinstance(name, ast.Name)
         }
         takes = any(
-            isinstance(it, ast.Subscript) and not places.isdisjoint(_names_in(it.slice))
-            for it in inside
+            isinstance(item, ast.Subscript) and not places.isdisjoint(_names_in(item.slice))
+            for item in inside
         )
         lists = {name for it in inside if isinstance(it, ast.stmt) and (name := _appended_to(it))}
-        acts = any(isinstance(it, ast.Call) and called_name(it) in _ACTS for it in inside)
+        acts = any(isinstance(call, ast.Call) and called_name(call) in _ACTS for call in inside)
         end = node.end_lineno or node.lineno
         makes = any(
-            isinstance(it, ast.Call) and _makes(it) and not lists.isdisjoint(_names_in(it))
+            isinstance(call, ast.Call) and _makes(call) and not lists.isdisjoint(_names_in(call))
             for statement in statements
             if statement.first_line > end
-            for it in statement.walk()
+            for call in statement.walk()
         )
         if takes and makes and not acts:
             yield range(node.lineno, end + 1)
@@ -189,7 +189,7 @@ def _draws_one(value: ast.expr) -> bool:
 
 
 def _names_in(expression: ast.AST) -> set[str]:
-    return {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
+    return {name.id for name in ast.walk(expression) if isinstance(name, ast.Name)}
 
 
 class _DrawnVariables:
@@ -206,7 +206,7 @@ class _DrawnVariables:
         part = self._part(statement)
         node = statement.node
         if isinstance(node, ast.Assign):
-            names = {it.id for it in _parts(node.targets) if isinstance(it, ast.Name)}
+            names = {name.id for name in _parts(node.targets) if isinstance(name, ast.Name)}
             if self.is_drawn(node.value):
                 self._names |= names
             else:
@@ -215,26 +215,26 @@ class _DrawnVariables:
                 self._indices |= names
         elif isinstance(node, ast.For) and part is SamplingPart.GATHER:
             # ``for s, a in batch: states.append(s)``: the lists are made of what was drawn.
-            self._names |= {it.id for it in ast.walk(node.target) if isinstance(it, ast.Name)}
+            self._names |= {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
         elif (appended := _appended_to(node)) and part is not None:
             self._names.add(appended)
         return part
 
     def _part(self, statement: Statement) -> SamplingPart | None:
         node = statement.node
-        calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
+        calls = [call for call in statement.walk() if isinstance(call, ast.Call)]
         if any(_is_draw(call) for call in calls) or any(
-            self._is_picking(it) for it in statement.walk()
+            self._is_picking(part) for part in statement.walk()
         ):
             return SamplingPart.DRAW
         if _appended_to(node) and any(
             _is_random_element(argument) for call in calls for argument in call.args
         ):
             return SamplingPart.DRAW
-        if any(_is_permutation(it) for it in statement.walk()):
+        if any(_is_permutation(part) for part in statement.walk()):
             return SamplingPart.PERMUTATION
         if isinstance(node, ast.For):
-            only_appends = all(_appended_to(it) for it in node.body)
+            only_appends = all(_appended_to(part) for part in node.body)
             return SamplingPart.GATHER if only_appends and self._mentions(node.iter) else None
         if _appended_to(node):
             return SamplingPart.GATHER if any(self._mentions(call) for call in calls) else None
@@ -247,8 +247,8 @@ class _DrawnVariables:
 
     def _picks(self, statement: Statement) -> bool:
         return any(
-            isinstance(it, Comprehension) and self._mentions(it.generators[0].iter)
-            for it in statement.walk()
+            isinstance(node, Comprehension) and self._mentions(node.generators[0].iter)
+            for node in statement.walk()
         )
 
     def _is_picking(self, node: ast.AST) -> bool:
@@ -261,8 +261,8 @@ class _DrawnVariables:
             isinstance(node.elt, ast.Subscript)
             and bool(_MEMORY.search(own_name(node.elt.value)))
             and any(
-                (isinstance(it, ast.Name) and it.id in self._indices) or _draws_indices(it)
-                for it in ast.walk(node.generators[0].iter)
+                (isinstance(name, ast.Name) and name.id in self._indices) or _draws_indices(name)
+                for name in ast.walk(node.generators[0].iter)
             )
         )
 
@@ -271,7 +271,7 @@ class _DrawnVariables:
         if self._is_picking(value):
             return True
         if isinstance(value, Comprehension):
-            makes = any(isinstance(it, ast.Call) and _makes(it) for it in ast.walk(value))
+            makes = any(isinstance(call, ast.Call) and _makes(call) for call in ast.walk(value))
             return not makes and self._mentions(value.generators[0].iter)
         if isinstance(value, ast.Call):
             if _makes(value) or _is_permutation(value):
@@ -292,9 +292,9 @@ class _DrawnVariables:
 
     def _mentions(self, expression: ast.AST) -> bool:
         return any(
-            (isinstance(it, ast.Name) and it.id in self._names)
-            or (isinstance(it, ast.Call) and (_is_draw(it) or self._is_call_of_drawing(it)))
-            for it in ast.walk(expression)
+            (isinstance(node, ast.Name) and node.id in self._names)
+            or (isinstance(node, ast.Call) and (_is_draw(node) or self._is_call_of_drawing(node)))
+            for node in ast.walk(expression)
         )
 
     def _is_call_of_drawing(self, call: ast.Call) -> bool:
@@ -329,8 +329,8 @@ def _is_random_element(node: ast.expr) -> bool:
         return False
     length = f"len({ast.unparse(node.value)})"
     return any(
-        isinstance(it, ast.Call) and called_name(it) not in _RECKONING
-        for it in ast.walk(node.slice)
+        isinstance(call, ast.Call) and called_name(call) not in _RECKONING
+        for call in ast.walk(node.slice)
     ) and length in ast.unparse(node.slice)
 
 
@@ -368,8 +368,10 @@ def _makes(call: ast.Call) -> bool:
 
 def _joins_tensors(statement: Statement) -> bool:
     return any(
-        isinstance(it, ast.Call) and called_name(it) in _BY_ROW and root_name(it.func) in TORCH
-        for it in statement.walk()
+        isinstance(call, ast.Call)
+        and called_name(call) in _BY_ROW
+        and root_name(call.func) in TORCH
+        for call in statement.walk()
     )
 
 

@@ -179,7 +179,7 @@ def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     inside = (
         statement for statement in module.statements if loop.lineno < statement.first_line <= last
     )
-    return sorted(inside, key=lambda it: it.first_line)
+    return sorted(inside, key=lambda statement: statement.first_line)
 
 
 class _TurnWork:
@@ -345,7 +345,7 @@ class _TurnWork:
         return self._tensors.holds(expression) and self._mentions_turn(expression)
 
     def _mentions_turn(self, node: ast.AST) -> bool:
-        return any(isinstance(it, ast.Name) and it.id in self._names for it in ast.walk(node))
+        return any(isinstance(name, ast.Name) and name.id in self._names for name in ast.walk(node))
 
     def _takes(self, node: ast.AST) -> TypeGuard[ast.Subscript]:
         return (

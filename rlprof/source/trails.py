@@ -40,7 +40,10 @@ FIRST: Final = Trail(feeds=True, touch=Touch.KEPT)
 def joined(trails: Iterable[Trail]) -> Trail:
     """Return the trail of what is made of values with these."""
     every = list(trails)
-    return Trail(any(it.feeds for it in every), max((it.touch for it in every), default=Touch.NONE))
+    return Trail(
+        any(trail.feeds for trail in every),
+        max((trail.touch for trail in every), default=Touch.NONE),
+    )
 
 
 def joined_parts(one: Trail, other: Trail) -> Trail:

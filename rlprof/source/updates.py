@@ -57,7 +57,7 @@ def update_lines(
     items = [*_items(block, frozenset(updating), None)]
     last = max((i for i, item in enumerate(items) if item.lines & set(updating)), default=-1)
     innermost = items[last].loop if last >= 0 else None
-    fresh = frozenset[str]().union(*(it.stores for it in items if it.loop is innermost))
+    fresh = frozenset[str]().union(*(unit.stores for unit in items if unit.loop is innermost))
     needed: set[str] = set()
     feeding: list[_CodeUnit] = []
     for item in reversed(items[: last + 1]):

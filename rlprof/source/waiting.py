@@ -135,8 +135,10 @@ def _blocks(test: ast.expr) -> bool:
 def _has_short_timeout(call: ast.Call) -> bool:
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return any(
-        isinstance(it, ast.Constant) and isinstance(it.value, int | float) and it.value < SHORT_S
-        for it in given
+        isinstance(constant, ast.Constant)
+        and isinstance(constant.value, int | float)
+        and constant.value < SHORT_S
+        for constant in given
     )
 
 

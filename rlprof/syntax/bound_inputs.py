@@ -118,12 +118,12 @@ def _calls(node: ast.AST, function: Function, statement: Statement) -> TypeGuard
     if isinstance(node, ast.Call):
         if name != _ANSWERS_CALLS:
             return called_name(node) == name
-        return sum(isinstance(it, ast.Call) for it in statement.walk()) == 1
+        return sum(isinstance(call, ast.Call) for call in statement.walk()) == 1
     return isinstance(node, ast.Attribute) and node.attr == name and _is_property(function)
 
 
 def _is_property(function: Function) -> bool:
-    return any(ast.unparse(it) == "property" for it in function.node.decorator_list)
+    return any(ast.unparse(decorator) == "property" for decorator in function.node.decorator_list)
 
 
 def arguments_given(
@@ -167,7 +167,9 @@ def _owner(call: ast.expr, function: Function) -> ast.expr | None:
 
 
 def _is_static(function: Function) -> bool:
-    return any(ast.unparse(it) == "staticmethod" for it in function.node.decorator_list)
+    return any(
+        ast.unparse(decorator) == "staticmethod" for decorator in function.node.decorator_list
+    )
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -45,7 +45,9 @@ class Function:
     @property
     def code_line(self) -> int:
         """The first line of its code object: that of its first decorator."""
-        return min([self.node.lineno, *(it.lineno for it in self.node.decorator_list)])
+        return min(
+            [self.node.lineno, *(decorator.lineno for decorator in self.node.decorator_list)]
+        )
 
     @property
     def last_line(self) -> int:
@@ -102,7 +104,9 @@ class SourceModule:
         self.statements: tuple[Statement, ...] = tuple(_statements(tree))
         functions = {id(it.function): it.function for it in self.statements if it.function}
         self.functions: tuple[Function, ...] = tuple(
-            sorted(functions.values(), key=lambda it: (it.first_line, -it.last_line))
+            sorted(
+                functions.values(), key=lambda function: (function.first_line, -function.last_line)
+            )
         )
         self._by_line: dict[int, list[Statement]] = {}
         # Parents come before their bodies, so that the innermost statement wins.
@@ -207,7 +211,7 @@ def _forget_operands(node: ast.AST) -> None:
 
 
 def _names_in(expression: ast.expr) -> ast.expr:
-    names = {it.id: it for it in ast.walk(expression) if isinstance(it, ast.Name)}
+    names = {name.id: name for name in ast.walk(expression) if isinstance(name, ast.Name)}
     return ast.copy_location(ast.Tuple(list(names.values()), ast.Load()), expression)
 
 
@@ -256,10 +260,10 @@ def variables_assigned(*nodes: ast.AST) -> set[str]:
 
 def _variables(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
     return {
-        it.id
+        name.id
         for node in nodes
-        for it in ast.walk(node)
-        if isinstance(it, ast.Name) and isinstance(it.ctx, context)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, context)
     }
 
 

@@ -53,11 +53,13 @@ def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
             function = statement.function
             if function is None:
                 continue
-            for it in (*_filled(function, statement), *_added(module, statement)):
-                sequence = _sequence(it.length, function)
-                if sequence is not None and widths.is_fixed(it.width, module, function):
+            for place in (*_filled(function, statement), *_added(module, statement)):
+                sequence = _sequence(place.length, function)
+                if sequence is not None and widths.is_fixed(place.width, module, function):
                     line, written = statement.first_line, _written(statement, sequence)
-                    yield Padding(file, function, line, it.width, written, it.array, it.axis)
+                    yield Padding(
+                        file, function, line, place.width, written, place.array, place.axis
+                    )
 
 
 @lru_cache(maxsize=1024)
@@ -273,7 +275,7 @@ def _default(function: Function, name: str) -> ast.expr | None:
 def _counts(value: ast.expr) -> bool:
     """Tell whether a value may be the length of something, or the largest of several."""
     return any(
-        (isinstance(it, ast.Call) and called_name(it) in _COUNTS)
-        or (isinstance(it, ast.Attribute) and it.attr == "shape")
-        for it in ast.walk(value)
+        (isinstance(node, ast.Call) and called_name(node) in _COUNTS)
+        or (isinstance(node, ast.Attribute) and node.attr == "shape")
+        for node in ast.walk(value)
     )

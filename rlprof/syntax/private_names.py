@@ -46,7 +46,7 @@ def is_private(
         return False
     if attributes:
         return all(_is_private_attribute(each, attributes[0]) for each in modules)
-    if variable in {it.arg for it in ast.walk(function.node.args) if isinstance(it, ast.arg)}:
+    if variable in {node.arg for node in ast.walk(function.node.args) if isinstance(node, ast.arg)}:
         return False
     return _is_private_in(module, function.node, variable, is_attribute=False)
 

@@ -38,8 +38,8 @@ def _ends_at_a_goal(loop: ast.While) -> bool:
     """Tell whether it may end early: ``if place == goal: return``, or ``break``."""
     return any(
         isinstance(node, ast.If)
-        and any(isinstance(it, ast.Compare) for it in ast.walk(node.test))
-        and any(isinstance(it, ast.Return | ast.Break) for it in node.body)
+        and any(isinstance(test, ast.Compare) for test in ast.walk(node.test))
+        and any(isinstance(statement, ast.Return | ast.Break) for statement in node.body)
         for node in ast.walk(loop)
     )
 

@@ -39,7 +39,9 @@ def trace_document(view: TraceView, findings: TraceFindings, path: str) -> Itera
     for rank, finding in enumerate(findings.listed, start=1):
         yield _finding(finding, rank, view)
     if findings.also_seen:
-        seen = [Item(f"{printable(it.title)}: {it.evidence[0]}") for it in findings.also_seen]
+        seen = [
+            Item(f"{printable(other.title)}: {other.evidence[0]}") for other in findings.also_seen
+        ]
         yield Section("Also seen: worth knowing, but hardly any time", [Items(seen)])
     yield Section("The trace", [fact_table(list(_facts(view)))])
     notes = (*findings.failures.values(), *view.notes)

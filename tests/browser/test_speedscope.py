@@ -103,7 +103,7 @@ def test_a_run_without_samples_is_opened_and_says_so(open_in_speedscope: Open) -
     assert page.get_by_text("No samples: there are no stacks").first.is_visible()
 
 
-@pytest.mark.parametrize("renderer", [PPROF, COLLAPSED], ids=lambda it: it.name)
+@pytest.mark.parametrize("renderer", [PPROF, COLLAPSED], ids=lambda renderer: renderer.name)
 def test_the_other_exports_of_stacks_are_read_as_well(
     open_in_speedscope: Open, renderer: Renderer
 ) -> None:

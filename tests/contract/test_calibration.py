@@ -41,7 +41,9 @@ def test_each_says_what_it_is_and_where_it_comes_from(constant):
 
 def test_a_number_that_was_measured_is_among_them():
     told = [
-        it.place for it in ALL if it.call is None and MEASURED.search(it.says) and _is_number(it)
+        constant.place
+        for constant in ALL
+        if constant.call is None and MEASURED.search(constant.says) and _is_number(constant)
     ]
 
     assert told == []

@@ -26,7 +26,7 @@ from tests.report_factories import (
 
 RENDERERS = discover_renderers()
 every_renderer = pytest.mark.parametrize("renderer", RENDERERS, ids=lambda r: r.name)
-TEXT_RENDERERS = [it for it in RENDERERS if not it.suffixes[0].endswith(".gz")]
+TEXT_RENDERERS = [renderer for renderer in RENDERERS if not renderer.suffixes[0].endswith(".gz")]
 every_text_renderer = pytest.mark.parametrize("renderer", TEXT_RENDERERS, ids=lambda r: r.name)
 """What is packed has its golden file, of what is in it, and its hostile names in its own tests."""
 

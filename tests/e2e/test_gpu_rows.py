@@ -93,4 +93,4 @@ def test_the_json_report_has_the_steady_phase_of_the_gpu(rlprof_run, write, tmp_
     assert gpu["throttled_by_power"] == 1
     assert gpu["temperature_c"] is None
     assert [it["role"] for it in gpu["processes"]] == ["environment worker"] * 2
-    assert "cuda-in-env-workers" in {it["id"] for it in report["also_seen"]}
+    assert "cuda-in-env-workers" in {finding["id"] for finding in report["also_seen"]}

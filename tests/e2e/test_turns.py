@@ -284,7 +284,7 @@ def test_a_check_that_is_stopped_in_turns_leaves_no_training_behind(
     running = repository.start("--base", "main", "--interleave", "train.py", mark)
     try:
         wait_until(lambda: len(list(tmp_path.glob("ready-*"))) == 2, "both run")
-        pids = [int(it.name.partition("-")[2]) for it in tmp_path.glob("ready-*")]
+        pids = [int(checked.name.partition("-")[2]) for checked in tmp_path.glob("ready-*")]
         wait_until(lambda: any(is_stopped(pid) for pid in pids), "they take turns")
         running.send_signal(signum)
         running.communicate(timeout=DEADLINE_S)

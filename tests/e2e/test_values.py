@@ -32,7 +32,7 @@ print("trained")
 
 
 def seen(result: Result, operand: str) -> list[dict[str, str]]:
-    values = sorted(result.recording.values, key=lambda it: it.first_us)
+    values = sorted(result.recording.values, key=lambda value: value.first_us)
     return [dict(value.fields) for value in values if value.operand == operand]
 
 

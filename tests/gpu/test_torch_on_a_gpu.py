@@ -90,7 +90,7 @@ def test_windows_have_rows_of_the_gpu_and_as_many_syncs_as_were_planted(recordin
 
 def test_the_report_names_the_reads_and_the_copies(recording):
     report = build_report(recording)
-    found = {it.finding.detector for it in (*report.findings, *report.also_seen)}
+    found = {finding.finding.detector for finding in (*report.findings, *report.also_seen)}
 
     assert "gpu-sync" in found
 

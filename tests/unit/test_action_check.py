@@ -267,8 +267,8 @@ def test_the_script_needs_the_standard_library_alone():
     script = Path(__file__).parents[2] / "action" / "check.py"
     tree = ast.parse(script.read_text())
 
-    imported = {it.module for it in ast.walk(tree) if isinstance(it, ast.ImportFrom)} | {
-        name.name for it in ast.walk(tree) if isinstance(it, ast.Import) for name in it.names
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
     }
 
     assert len(imported) > 5

@@ -110,7 +110,9 @@ class AnomalyMode:
 
     def _look_at_backward(self) -> None:
         """Take in the backward passes. The engine is written in C++: its time is that of the frame that calls it."""
-        nodes = [it for it in self._tree.hot_nodes() if computes_gradients(self._tree.frame(it))]
+        nodes = [
+            part for part in self._tree.hot_nodes() if computes_gradients(self._tree.frame(part))
+        ]
         if self.switches and not any(switch.checks for switch in self.switches.values()):
             return
         self.backward_us = sum(self._tree.self_cost(it).wall_us for it in nodes)

@@ -33,7 +33,7 @@ class BackwardPass:
 
         The forward passes of all networks whose gradients are recorded say how much that is; None where none are.
         """
-        claimed = frozenset[int]().union(*(it.nodes for it in forward))
+        claimed = frozenset[int]().union(*(saving.nodes for saving in forward))
         recorded = frozenset(
             node
             for top in self._tree.topmost(asks_network)
@@ -43,13 +43,13 @@ class BackwardPass:
         own = self._us(claimed & recorded)
         others = self._us(recorded) - own
         tops = self._tree.topmost(computes_gradients)
-        nodes = frozenset(it for top in tops for it in self._tree.subtree(top)) - claimed
+        nodes = frozenset(node for top in tops for node in self._tree.subtree(top)) - claimed
         if not own or not nodes:
             return None
         low = own / (own + BACKWARD_SPREAD * others)
         high = own / (own + others / BACKWARD_SPREAD)
         whole = max(1.0, self._us(claimed))
-        parts = [(self._us(it.nodes) / whole, it.removable) for it in forward]
+        parts = [(self._us(saving.nodes) / whole, saving.removable) for saving in forward]
         return Saving(
             nodes,
             Range(

@@ -72,7 +72,7 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
 def _calls(conversion: Conversion, module: SourceModule) -> Iterator[ast.Call]:
     for line in conversion.lines:
         for statement in module.statements_at(line):
-            yield from (it for it in statement.walk() if isinstance(it, ast.Call))
+            yield from (call for call in statement.walk() if isinstance(call, ast.Call))
 
 
 def _taken(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
@@ -113,7 +113,7 @@ def computes_beside(
 
 def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
     """The calls in ``node`` that convert nothing."""
-    calls = (it for it in ast.walk(node) if isinstance(it, ast.Call))
+    calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
     return [call for call in calls if not _names_of(call, known) & _CONVERTS]
 
 

@@ -103,13 +103,21 @@ def find_conversions(
     found = [
         it for own in module.by_function() for it in _in_function(own, attributes, module, seen)
     ]
-    converting = {it.function for it in found if it.kind is not ConversionKind.HANDLING}
+    converting = {
+        conversion.function
+        for conversion in found
+        if conversion.kind is not ConversionKind.HANDLING
+    }
     names = {it.node.name for it in converting if it is not None}
     return tuple(
-        replace(it, other_calls=it.other_calls | beside, beside=beside - PLAIN_CALLS)
-        for it in found
-        for beside in (_calls_beside(it, module),)
-        if it.kind is not ConversionKind.HANDLING or it.function in converting or it.calls & names
+        replace(
+            conversion, other_calls=conversion.other_calls | beside, beside=beside - PLAIN_CALLS
+        )
+        for conversion in found
+        for beside in (_calls_beside(conversion, module),)
+        if conversion.kind is not ConversionKind.HANDLING
+        or conversion.function in converting
+        or conversion.calls & names
     )
 
 
@@ -244,7 +252,8 @@ def _kinds_of_comprehension(node: Comprehension, types: Types) -> Iterator[Conve
     if is_array(source, types) or mentions_array(source, types):
         yield ConversionKind.FROM_ARRAY
     elif not any(
-        isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(node)
+        isinstance(call, ast.Call) and called_name(call) not in PLAIN_CALLS
+        for call in ast.walk(node)
     ):
         yield ConversionKind.HANDLING
 
@@ -257,9 +266,9 @@ def _is_lookup(key: ast.expr) -> bool:
         return called_name(key) in ("itemgetter", "attrgetter")
     if not isinstance(key, ast.Lambda):
         return False
-    calls = [it for it in ast.walk(key.body) if isinstance(it, ast.Call)]
+    calls = [call for call in ast.walk(key.body) if isinstance(call, ast.Call)]
     return all(called_name(call) in PLAIN_CALLS for call in calls) and any(
-        isinstance(it, ast.Subscript | ast.Call) for it in ast.walk(key.body)
+        isinstance(node, ast.Subscript | ast.Call) for node in ast.walk(key.body)
     )
 
 
@@ -313,7 +322,8 @@ def _names_picked_from(statements: list[Statement]) -> frozenset[str]:
 def _is_search_loop(loop: ast.For) -> bool:
     """Tell whether a loop keeps the best seen so far: ``if v > best: best, best_i = v, i``."""
     if any(
-        isinstance(it, ast.Call) and called_name(it) not in PLAIN_CALLS for it in ast.walk(loop)
+        isinstance(call, ast.Call) and called_name(call) not in PLAIN_CALLS
+        for call in ast.walk(loop)
     ):
         return False
     for node in ast.walk(loop):

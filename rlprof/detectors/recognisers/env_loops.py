@@ -135,14 +135,14 @@ def _asks_for_what_it_carries(
 def _gone_through(node: ast.For | Comprehension, known: Mapping[str, Value]) -> Iterator[Value]:
     """Yield what is named in the loop's head, and what its body indexes with the loop's variable."""
     loop = _loop(node)
-    named = [it for it in ast.walk(loop.iterable) if isinstance(it, ast.Name | ast.Attribute)]
+    named = [part for part in ast.walk(loop.iterable) if isinstance(part, ast.Name | ast.Attribute)]
     indexed = [
-        it.value
-        for it in ast.walk(node)
-        if isinstance(it, ast.Subscript)
-        and isinstance(it.ctx, ast.Load)
-        and isinstance(it.slice, ast.Name)
-        and it.slice.id in loop.targets
+        item.value
+        for item in ast.walk(node)
+        if isinstance(item, ast.Subscript)
+        and isinstance(item.ctx, ast.Load)
+        and isinstance(item.slice, ast.Name)
+        and item.slice.id in loop.targets
     ]
     for expression in (*named, *indexed):
         value = value_of(expression, known)
@@ -208,7 +208,7 @@ def _goes_over_envs(iterable: ast.expr) -> bool:
 
 
 def _names(target: ast.expr) -> frozenset[str]:
-    return frozenset(it.id for it in ast.walk(target) if isinstance(it, ast.Name))
+    return frozenset(name.id for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
 def _elements(node: Comprehension) -> list[ast.expr]:
@@ -218,17 +218,17 @@ def _elements(node: Comprehension) -> list[ast.expr]:
 
 def _calls(body: Sequence[ast.AST]) -> frozenset[tuple[int, int]]:
     return frozenset(
-        (it.lineno, it.col_offset)
+        (call.lineno, call.col_offset)
         for top in body
-        for it in ast.walk(top)
-        if isinstance(it, ast.Call)
+        for call in ast.walk(top)
+        if isinstance(call, ast.Call)
     )
 
 
 def _trains(node: ast.AST) -> bool:
     return any(
-        isinstance(it, ast.Call) and called_name(it) in ("backward", "zero_grad")
-        for it in ast.walk(node)
+        isinstance(call, ast.Call) and called_name(call) in ("backward", "zero_grad")
+        for call in ast.walk(node)
     )
 
 
@@ -264,9 +264,9 @@ def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | N
             if count is not None:
                 return count
     names = {
-        it.attr if isinstance(it, ast.Attribute) else it.id
-        for it in ast.walk(loop.iterable)
-        if isinstance(it, ast.Attribute | ast.Name)
+        part.attr if isinstance(part, ast.Attribute) else part.id
+        for part in ast.walk(loop.iterable)
+        if isinstance(part, ast.Attribute | ast.Name)
     }
     lengths = {
         length
@@ -320,7 +320,7 @@ def _asks_for_a_row_of(
                     pending.append(made[text])
                 read.add(text)
     changed: set[str] = set()
-    for node in (it for statement in loop.body for it in ast.walk(statement)):
+    for node in (inner for statement in loop.body for inner in ast.walk(statement)):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) if name not in made:
                 changed.add(name)
@@ -353,7 +353,7 @@ def _made_once(loop: ast.For | ast.AsyncFor) -> dict[str, ast.expr]:
 
 
 def _steps(loop: ast.For | ast.AsyncFor) -> bool:
-    return any(isinstance(it, ast.Call) and called_name(it) in STEPS for it in ast.walk(loop))
+    return any(isinstance(call, ast.Call) and called_name(call) in STEPS for call in ast.walk(loop))
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -60,8 +60,10 @@ def step_loops(text: str) -> StepLoops:
     evaluating = []
     for function in module.functions:
         own = list(_looping(function.node, steps))
-        calls = {called_name(it) for it in ast.walk(function.node) if isinstance(it, ast.Call)}
-        before = [it for it in ast.walk(function.node) if isinstance(it, ast.stmt)]
+        calls = {
+            called_name(call) for call in ast.walk(function.node) if isinstance(call, ast.Call)
+        }
+        before = [node for node in ast.walk(function.node) if isinstance(node, ast.stmt)]
         if own and not calls & _TRAINS and all(_evaluates(it, before, steps) for it in own):
             evaluating.append(range(function.first_line, function.last_line + 1))
     return StepLoops(
@@ -176,7 +178,7 @@ def _lines(node: ast.stmt) -> range:
 
 def _resets(node: ast.AST) -> bool:
     return isinstance(node, ast.Assign | ast.Expr) and any(
-        isinstance(it, ast.Call) and called_name(it) == "reset" for it in ast.walk(node)
+        isinstance(call, ast.Call) and called_name(call) == "reset" for call in ast.walk(node)
     )
 
 
@@ -206,7 +208,7 @@ def _part(target: ast.expr, place: int) -> ast.expr:
 
 
 def _has_call(node: ast.AST) -> bool:
-    return any(isinstance(it, ast.Call) for it in ast.walk(node))
+    return any(isinstance(call, ast.Call) for call in ast.walk(node))
 
 
 def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
@@ -256,9 +258,9 @@ def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool
     assigned = [it for it in own if isinstance(it, ast.Assign | ast.AugAssign)]
     rewards = variables_assigned(
         *(
-            _part(it.targets[0], _REWARD)
-            for it in assigned
-            if isinstance(it, ast.Assign) and it in steps
+            _part(assignment.targets[0], _REWARD)
+            for assignment in assigned
+            if isinstance(assignment, ast.Assign) and assignment in steps
         )
     )
     for _ in range(_MOST_ROUNDS):
@@ -290,8 +292,9 @@ def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list
         is_found = bool(found)
     # What is done at each step with what the action comes from: ``search.run(root)`` changes it.
     taken += [
-        it
-        for it in loop.body
-        if isinstance(it, ast.Expr | ast.For | ast.While) and variables_read(it) & wanted
+        statement
+        for statement in loop.body
+        if isinstance(statement, ast.Expr | ast.For | ast.While)
+        and variables_read(statement) & wanted
     ]
     return [_lines(it) for it in taken], wanted

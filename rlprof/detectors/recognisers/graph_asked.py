@@ -51,9 +51,11 @@ class AskedAtLine:
             if isinstance(it, ast.Name | ast.Attribute) and last_name_of(it) == callee
         ]
         calls = [
-            it
-            for it in here
-            if isinstance(it, ast.Call) and names.may_be_network(it) and (callee or not defined(it))
+            call
+            for call in here
+            if isinstance(call, ast.Call)
+            and names.may_be_network(call)
+            and (callee or not defined(call))
         ]
         # What is given the answer of another one is what works on it.
         inner = [call for call in calls if not any(_is_within(other, call) for other in calls)]
@@ -68,7 +70,7 @@ class AskedAtLine:
 
 
 def _is_within(call: ast.Call, outer: ast.Call) -> bool:
-    return call is not outer and any(it is call for it in ast.walk(outer))
+    return call is not outer and any(node is call for node in ast.walk(outer))
 
 
 def last_name_of(part: ast.AST) -> str:

@@ -289,10 +289,10 @@ class Flow:
         given = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         has_it = self._any(given)
         own = {
-            it.id
+            name.id
             for part in node.generators
-            for it in ast.walk(part.target)
-            if isinstance(it, ast.Name)
+            for name in ast.walk(part.target)
+            if isinstance(name, ast.Name)
         }
         self._held = (self._held - own) | (before & own)
         return has_it
@@ -377,7 +377,9 @@ def _parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None
     if not all(isinstance(it, ast.Tuple | ast.List) for it in both):
         return None
     targets, parts = (it.elts for it in both if isinstance(it, ast.Tuple | ast.List))
-    if len(targets) != len(parts) or any(isinstance(it, ast.Starred) for it in (*targets, *parts)):
+    if len(targets) != len(parts) or any(
+        isinstance(argument, ast.Starred) for argument in (*targets, *parts)
+    ):
         return None
     return parts
 

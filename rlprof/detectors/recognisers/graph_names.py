@@ -100,7 +100,7 @@ def may_be_network(call: ast.Call) -> bool:
     """
     function = call.func
     is_chained = isinstance(function, ast.Attribute) and any(
-        isinstance(it, ast.Call) for it in ast.walk(function.value)
+        isinstance(node, ast.Call) for node in ast.walk(function.value)
     )
     name = called_name(call)
     # Not by its case alone: networks are called self.V and Q_target, too.

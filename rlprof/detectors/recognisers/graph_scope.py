@@ -133,7 +133,7 @@ def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _parameters(node: FunctionNode) -> frozenset[str]:
-    return frozenset(it.arg for it in ast.walk(node.args) if isinstance(it, ast.arg))
+    return frozenset(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg))
 
 
 def _given(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:

@@ -66,7 +66,7 @@ def additions(module: SourceModule) -> list[Addition]:
         if scopes.key(target, statement.function) in made - emptied
         and _runs_again(statement, is_local=scopes.is_local(target, statement.function))
     ]
-    return sorted(found, key=lambda it: it.line)
+    return sorted(found, key=lambda addition: addition.line)
 
 
 class _Scopes:
@@ -164,7 +164,7 @@ def _emptied(statement: Statement) -> Iterator[ast.expr]:
     if isinstance(node, ast.Delete):
         yield from map(_container, node.targets)
     elif isinstance(node, ast.Return) and node.value is not None:
-        yield from (it for it in ast.walk(node.value) if isinstance(it, ast.Name))
+        yield from (name for name in ast.walk(node.value) if isinstance(name, ast.Name))
     elif isinstance(node, ast.Assign):
         yield from _begun_anew(statement, node.targets, node.value)
     elif isinstance(node, ast.AnnAssign) and node.value is not None:

@@ -109,7 +109,7 @@ class HistorySums:
 
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:
     for statement in module.statements_at(line):
-        calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
+        calls = [call for call in statement.walk() if isinstance(call, ast.Call)]
         statistics = [call for call in calls if _is_statistic(module, call)]
         names = {called_name(statistic) for statistic in statistics} or _made_for_statistics(
             module, statement
@@ -162,10 +162,10 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
             return set()
     found: set[str] = set()
     for other in _statements_of(module, statement):
-        calls = [it for it in other.walk() if isinstance(it, ast.Call)]
+        calls = [call for call in other.walk() if isinstance(call, ast.Call)]
         reads = sum(
-            isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Load)
-            for it in other.walk()
+            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+            for node in other.walk()
         )
         of_it = [call for call in calls if _is_statistic(module, call) and _is_of(call, name)]
         if reads > len(of_it):
@@ -211,12 +211,12 @@ def _stays(module: SourceModule, element: ast.expr) -> bool:
     if not isinstance(element, ast.Attribute):
         return operand_of(element) is not None
     return not any(
-        isinstance(it, ast.Attribute)
-        and it.attr == element.attr
-        and not isinstance(it.ctx, ast.Load)
+        isinstance(attribute, ast.Attribute)
+        and attribute.attr == element.attr
+        and not isinstance(attribute.ctx, ast.Load)
         for statement in module.statements
         if statement.function is None or statement.function.node.name not in _BEGINS
-        for it in statement.walk()
+        for attribute in statement.walk()
     )
 
 
@@ -293,11 +293,11 @@ def _is_stored_to(module: SourceModule, container: ast.expr) -> bool:
 def _stores(module: SourceModule, container: ast.expr) -> Iterator[ast.Subscript]:
     name = container.attr if isinstance(container, ast.Attribute) else ast.unparse(container)
     return (
-        it
-        for it in ast.walk(module.tree)
-        if isinstance(it, ast.Subscript)
-        and not isinstance(it.ctx, ast.Load)
-        and ast.unparse(it.value).rpartition(".")[2] == name
+        item
+        for item in ast.walk(module.tree)
+        if isinstance(item, ast.Subscript)
+        and not isinstance(item.ctx, ast.Load)
+        and ast.unparse(item.value).rpartition(".")[2] == name
     )
 
 

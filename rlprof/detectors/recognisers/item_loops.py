@@ -138,14 +138,16 @@ def _tells_apart(test: ast.expr) -> bool:
     """Tell ``it is not me`` and ``i != j``, which leave out one item of all."""
     match test:
         case ast.Compare(ops=[ast.IsNot() | ast.NotEq()]):
-            return not any(isinstance(it, ast.Call) for it in ast.walk(test))
+            return not any(isinstance(call, ast.Call) for call in ast.walk(test))
     return False
 
 
 def _calls_beside(statement: Statement, loop: ast.AST) -> Iterator[ast.Call]:
     """Yield the other calls on the lines of a loop: what they take would be taken for its own."""
-    within = {id(it) for it in ast.walk(loop)}
-    return (it for it in statement.walk() if isinstance(it, ast.Call) and id(it) not in within)
+    within = {id(node) for node in ast.walk(loop)}
+    return (
+        call for call in statement.walk() if isinstance(call, ast.Call) and id(call) not in within
+    )
 
 
 @dataclass(slots=True)
@@ -243,7 +245,9 @@ class _Body:
                 side for side in sides if not (isinstance(side, ast.Name) and side.id in best)
             )
         self.kept |= best
-        return not any(isinstance(it, ast.Call) for kept in self.only_kept for it in ast.walk(kept))
+        return not any(
+            isinstance(call, ast.Call) for kept in self.only_kept for call in ast.walk(kept)
+        )
 
 
 def _assigned_in(body: Iterable[ast.stmt]) -> set[str]:
@@ -261,7 +265,7 @@ def _tells_the_same(test: ast.expr) -> bool:
     """Tell ``it is me`` and ``i == j``, by which a turn leaves out one item of all."""
     match test:
         case ast.Compare(ops=[ast.Is() | ast.Eq()]):
-            return not any(isinstance(it, ast.Call) for it in ast.walk(test))
+            return not any(isinstance(call, ast.Call) for call in ast.walk(test))
     return False
 
 
@@ -278,9 +282,10 @@ def _through(source: ast.expr, function: Function | None) -> ast.expr:
             function and len(bounds) < 3
         ):
             given = [
-                it.value
-                for it in ast.walk(function.node)
-                if isinstance(it, ast.Assign) and name in variables_assigned(*it.targets)
+                assignment.value
+                for assignment in ast.walk(function.node)
+                if isinstance(assignment, ast.Assign)
+                and name in variables_assigned(*assignment.targets)
             ]
             length = given[0] if len(given) == 1 else source
             told = _through(length, None)

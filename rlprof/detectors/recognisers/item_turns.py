@@ -161,10 +161,12 @@ class ItemTurnReader:
 
     def is_small(self, call: ast.Call, known: Mapping[str, Value]) -> bool:
         """Tell whether it is cheap, or a call of numpy on nothing that is large."""
-        given = (value_of(it, known) for it in ast.walk(call) if isinstance(it, ast.expr))
+        given = (value_of(node, known) for node in ast.walk(call) if isinstance(node, ast.expr))
         return self.is_cheap(call, known) or (
             _is_numpy(call, known, self._module)
-            and all((it.numbers or 0) <= MOST_NUMBERS for it in given if it and it.is_array)
+            and all(
+                (value.numbers or 0) <= MOST_NUMBERS for value in given if value and value.is_array
+            )
         )
 
     def _called(self, call: ast.Call, known: Mapping[str, Value]) -> _CalledFunction | None:

@@ -101,7 +101,7 @@ class LoadedBatches:
 
     def _fetches(self, top: int) -> bool:
         """Tell whether the batch is made in this process: with workers it is only waited for."""
-        return any(_FETCHER.search(self._tree.frame(it).file) for it in self._tree.subtree(top))
+        return any(_FETCHER.search(self._tree.frame(node).file) for node in self._tree.subtree(top))
 
     def _claim(self, top: int, line: Line) -> None:
         pending = [(top, False)]

@@ -367,7 +367,9 @@ def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
         arguments = call.arguments
         if function is None or not arguments or call.level == KEPT:
             continue
-        parameters = {it.arg for it in (*function.node.args.posonlyargs, *function.node.args.args)}
+        parameters = {
+            argument.arg for argument in (*function.node.args.posonlyargs, *function.node.args.args)
+        }
         if set(_reads(arguments[0])) & (parameters - {"self", "cls"}) and _only_logs(
             statements[id(function)]
         ):
@@ -379,7 +381,9 @@ def _only_logs(body: Sequence[Statement]) -> bool:
     return (
         len(body) <= MAX_STATEMENTS
         and not _has_other_sink(body)
-        and not any(isinstance(it.node, ast.Return) and it.node.value for it in body)
+        and not any(
+            isinstance(statement.node, ast.Return) and statement.node.value for statement in body
+        )
     )
 
 

@@ -98,7 +98,7 @@ class NetworkLoops:
 
 def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
     """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
-    for call in (it for part in turns.body for it in ast.walk(part)):
+    for call in (node for part in turns.body for node in ast.walk(part)):
         container = turns.container(call.func) if isinstance(call, ast.Call) else None
         if not isinstance(call, ast.Call) or container is None:
             continue

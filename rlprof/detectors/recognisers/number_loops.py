@@ -315,9 +315,9 @@ def _nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:
     """Tell whether numpy's numbers, of 64 bits, come to what Python's do, which have as many as they need."""
     constants = [
-        it.value
-        for it in (left, right)
-        if isinstance(it, ast.Constant) and isinstance(it.value, int | float)
+        side.value
+        for side in (left, right)
+        if isinstance(side, ast.Constant) and isinstance(side.value, int | float)
     ]
     if any(abs(constant) > _LARGEST for constant in constants):
         return False

@@ -71,10 +71,10 @@ class OneRow:
     def _asks(self, node: int) -> bool:
         frame = self._tree.frame(node)
         return any(
-            _is_asked_one_row(it, self._values.of(frame.file, statement), statement)
+            _is_asked_one_row(call, self._values.of(frame.file, statement), statement)
             for statement in (self._lines.statements(frame) if self._values.has(frame.file) else ())
-            for it in statement.walk()
-            if isinstance(it, ast.Call)
+            for call in statement.walk()
+            if isinstance(call, ast.Call)
         )
 
 
@@ -83,9 +83,9 @@ def works_on_tensors(lines: UserLines, node: int) -> bool:
     frame = lines.tree.frame(node)
     statement = lines.statement(frame) if lines.is_yours(frame) else None
     return statement is not None and any(
-        (isinstance(it, ast.BinOp) and isinstance(it.op, ast.MatMult))
-        or (isinstance(it, ast.Call) and root_name(it.func) in TENSOR_MODULES)
-        for it in statement.walk()
+        (isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult))
+        or (isinstance(part, ast.Call) and root_name(part.func) in TENSOR_MODULES)
+        for part in statement.walk()
     )
 
 

@@ -18,8 +18,8 @@ class OwnFunction(NamedTuple):
     @property
     def is_method(self) -> bool:
         return bool(self.function.class_name) and not any(
-            isinstance(it, ast.Name) and it.id == "staticmethod"
-            for it in self.function.node.decorator_list
+            isinstance(name, ast.Name) and name.id == "staticmethod"
+            for name in self.function.node.decorator_list
         )
 
     def given(
@@ -29,7 +29,7 @@ class OwnFunction(NamedTuple):
         ``call`` calls: it takes another number of arguments.
         """
         arguments = self.function.node.args
-        names = [it.arg for it in (*arguments.posonlyargs, *arguments.args)]
+        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         if self.is_method and isinstance(call.func, ast.Name):
             return None
         first = names[: int(self.is_method)]
@@ -39,7 +39,7 @@ class OwnFunction(NamedTuple):
         every |= {it.arg for it in (arguments.vararg, arguments.kwarg) if it}
         found = set(first) if receiver else set()
         if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
-            it.arg is None for it in call.keywords
+            word.arg is None for word in call.keywords
         ):
             return frozenset(found | every) if graphs else frozenset(found)
         if len(call.args) > len(names) and not arguments.vararg:

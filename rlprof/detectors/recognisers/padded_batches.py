@@ -104,7 +104,9 @@ def _lengths(
         for operand in looked_at(module, function.first_line)
     }
     seen = (values.within(file, name).get(text) for file, name, text in texts)
-    return frozenset(size for it in seen if it is not None for size in (*it.lengths, *it.counts))
+    return frozenset(
+        size for value in seen if value is not None for size in (*value.lengths, *value.counts)
+    )
 
 
 def _around(padding: Padding, modules: Mapping[str, SourceModule]) -> set[_Function]:
@@ -141,7 +143,7 @@ def _hands_on(module: SourceModule, statement: Statement) -> bool:
 
 def _gives(statement: Statement) -> bool:
     return isinstance(statement.node, ast.Return) or any(
-        isinstance(it, ast.Yield | ast.YieldFrom) for it in statement.walk()
+        isinstance(node, ast.Yield | ast.YieldFrom) for node in statement.walk()
     )
 
 

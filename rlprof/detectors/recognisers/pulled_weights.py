@@ -83,9 +83,9 @@ def _nodes_of_those_who_do_not_train(profile: Profile) -> set[int]:
 def _loads(lines: UserLines, node: int) -> bool:
     frame = lines.tree.frame(node)
     return lines.is_yours(frame) and any(
-        isinstance(it, ast.Call) and called_name(it) in LOADS
+        isinstance(call, ast.Call) and called_name(call) in LOADS
         for statement in lines.statements(frame)
-        for it in statement.walk()
+        for call in statement.walk()
     )
 
 

@@ -143,7 +143,7 @@ class RecurrentLoops:
             if not (profile.parts and profile.parts[top] in _ANSWERS):
                 self._look_around(top, looked)
         self.found = [it.told for it in looked.values() if it.told is not None and it.is_sure]
-        self._claim(frozenset(it for top in asked for it in self.tree.subtree(top)))
+        self._claim(frozenset(node for top in asked for node in self.tree.subtree(top)))
 
     @property
     def nodes(self) -> frozenset[int]:
@@ -154,7 +154,7 @@ class RecurrentLoops:
 
     def backward(self) -> Saving | None:
         """Return what goes of the backward pass: as much as of the loops, of the part that is theirs."""
-        savings = [saving for it in self.found for saving in it.savings]
+        savings = [saving for loop in self.found for saving in loop.savings]
         return self._backward.saving(savings)
 
     def _look_around(self, top: int, looked: dict[tuple[str, int], _Looked]) -> None:
@@ -296,8 +296,8 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
                 yield of, _number(along[0]) if along else 0
             case source:
                 yield source, 0
-    counters = {it.id for it in ast.walk(loop.target) if isinstance(it, ast.Name)}
-    for node in (it for statement in loop.body for it in ast.walk(statement)):
+    counters = {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+    for node in (part for statement in loop.body for part in ast.walk(statement)):
         match node:
             case ast.Subscript(value=of, slice=ast.Tuple(elts=parts), ctx=ast.Load()):
                 axes = [number for number, it in enumerate(parts) if _is_in(it, counters)]
@@ -318,7 +318,7 @@ def _as_method(call: ast.Call) -> ast.expr:
 def _written_to(loop: ast.For | ast.AsyncFor) -> set[str]:
     """Return what the loop itself fills: a buffer of a rollout is not there as a whole."""
     found: set[str] = set()
-    for node in (it for statement in loop.body for it in ast.walk(statement)):
+    for node in (part for statement in loop.body for part in ast.walk(statement)):
         match node:
             case ast.Subscript(value=of, ctx=ast.Store()):
                 found.add(ast.unparse(of))

@@ -214,7 +214,9 @@ def _handed(
 ) -> _Request | None:
     """Return the request as a line sees it that calls ``function``: of the call's object, or of what it is given."""
     name = root_name(worker)
-    parameters = [it.arg for it in (*function.node.args.posonlyargs, *function.node.args.args)]
+    parameters = [
+        argument.arg for argument in (*function.node.args.posonlyargs, *function.node.args.args)
+    ]
     if name not in parameters:
         return None
     position = parameters.index(name) - bool(function.class_name)

@@ -108,9 +108,9 @@ class RereadHistories:
         module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
         function = module.function_at(frame.line) if module is not None else None
         calls = {
-            called_name(it)
-            for it in (ast.walk(function.node) if function is not None else ())
-            if isinstance(it, ast.Call)
+            called_name(call)
+            for call in (ast.walk(function.node) if function is not None else ())
+            if isinstance(call, ast.Call)
         }
         return "backward" in calls and "reset" not in calls
 
@@ -155,7 +155,10 @@ class RereadHistories:
                 if isinstance(call, ast.Call) and called_name(call) in JOINS
                 for given in call.args
             )
-            if any(it and it.is_container and len(it.counts) >= FEWEST_SIZES for it in joined):
+            if any(
+                value and value.is_container and len(value.counts) >= FEWEST_SIZES
+                for value in joined
+            ):
                 yield from called_right_there(self._tree, above, ("torch", "numpy"))
 
 
@@ -176,10 +179,10 @@ def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozense
 def _goes_both_ways(module: SourceModule) -> bool:
     """Tell whether a network of the file goes through sequences backwards, too: it needs all of one."""
     return any(
-        isinstance(it, ast.keyword)
-        and it.arg == "bidirectional"
-        and not (isinstance(it.value, ast.Constant) and it.value.value is False)
-        for it in ast.walk(module.tree)
+        isinstance(node, ast.keyword)
+        and node.arg == "bidirectional"
+        and not (isinstance(node.value, ast.Constant) and node.value.value is False)
+        for node in ast.walk(module.tree)
     )
 
 
@@ -248,9 +251,9 @@ def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
 def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
     """Tell whether what is read is returned, and the caller uses the last of it alone."""
     returned = [
-        it.node.value
-        for it in levels[0].module.statements_at(read.lineno)
-        if isinstance(it.node, ast.Return) and it.node.value is not None
+        function.node.value
+        for function in levels[0].module.statements_at(read.lineno)
+        if isinstance(function.node, ast.Return) and function.node.value is not None
     ]
     if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
         return False
@@ -259,7 +262,7 @@ def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
         name
         for target in levels[1].statement.node.targets
         for number, name in _names_of(target, len(parts))
-        if any(it is read for it in ast.walk(parts[number]))
+        if any(node is read for node in ast.walk(parts[number]))
     }
     above = parents(levels[1].module)
     return bool(names) and all(_is_index(above.get(it), -1) for it in _reads(levels[1], names))

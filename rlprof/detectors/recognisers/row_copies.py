@@ -65,7 +65,9 @@ class RowCopiesSearch:
         made_there: dict[Line, Copied] = {}
         handed: dict[int, Copied] = {}
         """By node: other callers of the same function may hand over no copies."""
-        asking = [it for it in self._tree.hot_nodes() if self._values and self._is_looked_at(it)]
+        asking = [
+            part for part in self._tree.hot_nodes() if self._values and self._is_looked_at(part)
+        ]
         for node in asking:
             for statement in self._lines.statements(self._tree.frame(node)):
                 self._look(node, statement, made_there, handed)
@@ -161,7 +163,9 @@ class _AskedFor(NamedTuple):
 
 def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | None:
     """Return the variable that a network, or a chain of networks, is given, and nothing else; None where none is."""
-    calls = [it for it in statement.walk() if isinstance(it, ast.Call) and _is_network(it, known)]
+    calls = [
+        node for node in statement.walk() if isinstance(node, ast.Call) and _is_network(node, known)
+    ]
     for call in calls:
         chain: list[ast.expr] = [call]
         inner: ast.expr = call
@@ -195,11 +199,11 @@ def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.
         ]
         found += values
         stores = sum(
-            isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Store)
-            for it in other.walk()
+            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+            for node in other.walk()
         )
         found += [None] * max(0, stores - len(values))
-        found += [None for it in other.walk() if _changes(it, name)]
+        found += [None for node in other.walk() if _changes(node, name)]
     return found
 
 

@@ -35,23 +35,23 @@ def running_sums(text: str) -> Mapping[int, RunningSum]:
 
 def _summed(loop: ast.For) -> str:
     """Return what the loop goes through until a sum of its items reaches something; empty for other loops."""
-    calls = {called_name(it) for it in ast.walk(loop) if isinstance(it, ast.Call)}
+    calls = {called_name(call) for call in ast.walk(loop) if isinstance(call, ast.Call)}
     if not calls <= PLAIN_CALLS - {"append"} or not all(map(_is_plain, loop.body)):
         return ""
     turn = variables_assigned(loop.target)
     sums = {
-        it.target.id: container
-        for it in loop.body
-        if isinstance(it, ast.AugAssign)
-        and isinstance(it.op, ast.Add | ast.Sub)
-        and isinstance(it.target, ast.Name)
-        and (container := _item_of(it.value, loop, turn))
+        statement.target.id: container
+        for statement in loop.body
+        if isinstance(statement, ast.AugAssign)
+        and isinstance(statement.op, ast.Add | ast.Sub)
+        and isinstance(statement.target, ast.Name)
+        and (container := _item_of(statement.value, loop, turn))
     }
     for stop in loop.body:
         if isinstance(stop, ast.If) and any(
-            isinstance(it, ast.Return | ast.Break) for it in stop.body
+            isinstance(statement, ast.Return | ast.Break) for statement in stop.body
         ):
-            tested = {it.id for it in ast.walk(stop.test) if isinstance(it, ast.Name)}
+            tested = {name.id for name in ast.walk(stop.test) if isinstance(name, ast.Name)}
             if compared := tested & sums.keys():
                 return sums[min(compared)]
     return ""

@@ -295,7 +295,7 @@ class SlowCalls:
             inner = [
                 child for child in tree.children(node) if not self.lines.is_yours(tree.frame(child))
             ]
-            below = [it for each in inner for it in tree.subtree(each)] if done.is_alone else []
+            below = [part for each in inner for part in tree.subtree(each)] if done.is_alone else []
             spent.nodes[done.part].update((node, *below))
             spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
             spent.seen[line] = done.seen

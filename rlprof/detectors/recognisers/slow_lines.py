@@ -55,7 +55,7 @@ class SlowLines:
         """Yield what is slow on a line."""
         for statement in self._lines.statements(frame):
             known = self._values.of(frame.file, statement)
-            calls = [it for it in statement.walk() if isinstance(it, ast.Call)]
+            calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
             for call in calls:
                 name = _seen_name(call, known)
                 if name in _IN_C and not _does_many(call, _IN_C[name].many_by):
@@ -113,7 +113,9 @@ def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:
 
 
 def _does_many(call: ast.Call, keyword: str) -> bool:
-    return bool(keyword) and (len(call.args) > 2 or any(it.arg == keyword for it in call.keywords))
+    return bool(keyword) and (
+        len(call.args) > 2 or any(word.arg == keyword for word in call.keywords)
+    )
 
 
 def _class_of(owner: ast.expr, statement: Statement, known: Mapping[str, Value]) -> str:

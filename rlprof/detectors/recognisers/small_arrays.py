@@ -134,7 +134,7 @@ def _small_calls(statement: Statement, sizes: Mapping[str, str]) -> SmallCalls |
         elif name not in ARRAY:
             # What is kept as an array has to be one: the observation that a step returns.
             names[_size_of_arguments(node, sizes)].add(name)
-    if any(_is_few(it, sizes) for it in statement.walk()):
+    if any(_is_few(part, sizes) for part in statement.walk()):
         names[_Size.FEW].add(ARITHMETIC)
     sure = names[_Size.NUMBER] | names[_Size.FEW]
     other = names[_Size.UNKNOWN] | names[_Size.MANY]

@@ -111,7 +111,9 @@ def conditional_takers(module: SourceModule) -> Iterator[Wrapper]:
 
 def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
     given = function.node.args
-    parameters = {it.arg for it in (*given.posonlyargs, *given.args)} | _keyword_only(given)
+    parameters = {argument.arg for argument in (*given.posonlyargs, *given.args)} | _keyword_only(
+        given
+    )
     parameters |= {it.arg for it in (given.vararg, given.kwarg) if it}
     uses = {name: _uses(name, function, body) for name in parameters - {"self", "cls"}}
     takes = frozenset(name for name, statements in uses.items() if statements)
@@ -122,7 +124,7 @@ def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
     # What is stored where the same holds as where it is told was seen with it.
     is_told = all(any(told <= _conditions(it) for told in tells) for it in used)
     if not is_told and not all(
-        _is_a_switch(test, parameters) for it in used for test in it.conditions
+        _is_a_switch(test, parameters) for statement in used for test in statement.conditions
     ):
         return None
     return Wrapper(
@@ -135,7 +137,7 @@ def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
 
 def _uses(name: str, function: Function, body: Sequence[Statement]) -> list[Statement] | None:
     """The statements that use the parameter; None where it is used on no condition, or to find out whether it holds."""
-    statements = [it for it in body if any(_reads(node, name) for node in it.walk())]
+    statements = [part for part in body if any(_reads(node, name) for node in part.walk())]
     told = sum(_reads(node, name) for it in statements for node in it.walk())
     inside = sum(_reads(node, name) for part in function.node.body for node in ast.walk(part))
     if told != inside:

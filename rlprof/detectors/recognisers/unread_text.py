@@ -61,13 +61,16 @@ def _is_left(name: str, function: Function, body: Sequence[Statement], results: 
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         for node in ast.walk(function.node)
     )
-    if any(isinstance(it.node, ast.Global | ast.Nonlocal) and name in it.node.names for it in body):
+    if any(
+        isinstance(statement.node, ast.Global | ast.Nonlocal) and name in statement.node.names
+        for statement in body
+    ):
         return False
     returned = [
         (position, count)
-        for it in body
-        if isinstance(it.node, ast.Return) and it.node.value is not None
-        for position, part, count in _parts(it.node.value)
+        for statement in body
+        if isinstance(statement.node, ast.Return) and statement.node.value is not None
+        for position, part, count in _parts(statement.node.value)
         if isinstance(part, ast.Name) and part.id == name
     ]
     return len(returned) == reads and all(

@@ -99,7 +99,7 @@ def _made_of(line: int, module: SourceModule) -> Iterator[_Made]:
     while pending:
         made, steps = pending.pop(0)
         yield made
-        names = {it.id for it in ast.walk(made.expression) if isinstance(it, ast.Name)}
+        names = {name.id for name in ast.walk(made.expression) if isinstance(name, ast.Name)}
         before = [it for it in inside if it.last_line < made.at.start]
         for statement in reversed(before) if steps else ():
             for one in assigned(statement.node):
@@ -127,13 +127,13 @@ def _is_move(node: ast.AST) -> bool:
 
 def _bytes_made_floats(expression: ast.expr, known: Mapping[str, Value]) -> str:
     """Return the largest array of single bytes in ``expression``, as written, where that makes floats; empty for none."""
-    if not any(_makes_floats(it) for it in ast.walk(expression)):
+    if not any(_makes_floats(node) for node in ast.walk(expression)):
         return ""
     found = [
         text
-        for it in ast.walk(expression)
-        if isinstance(it, ast.Name | ast.Attribute | ast.Subscript)
-        and (value := known.get(text := ast.unparse(it))) is not None
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+        and (value := known.get(text := ast.unparse(node))) is not None
         and value.is_array
         and value.is_on_cpu
         and value.fields.get("dtype", "") in _BYTES
@@ -180,9 +180,9 @@ def _outlives_a_use(source: ast.expr, line: int, module: SourceModule) -> bool:
         return False
     outermost = min(loop.lineno for loop in loops)
     given = {
-        name: it.first_line
-        for it in inside
-        for name in variables_assigned(*it.expressions()) & names
+        name: statement.first_line
+        for statement in inside
+        for name in variables_assigned(*statement.expressions()) & names
     }
     return given.keys() == names and all(at < outermost for at in given.values())
 
@@ -190,14 +190,14 @@ def _outlives_a_use(source: ast.expr, line: int, module: SourceModule) -> bool:
 def _gone_through(name: str, line: int, module: SourceModule) -> set[str]:
     """Return the variables that a comprehension on ``line`` has ``name`` stand for in turn."""
     return {
-        it.id
+        part.id
         for statement in module.statements_at(line)
         for node in statement.walk()
         if isinstance(node, ast.comprehension)
         and isinstance(node.target, ast.Name)
         and node.target.id == name
-        for it in ast.walk(node.iter)
-        if isinstance(it, ast.Name)
+        for part in ast.walk(node.iter)
+        if isinstance(part, ast.Name)
     }
 
 

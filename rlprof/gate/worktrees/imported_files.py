@@ -176,8 +176,8 @@ def copies_among(paths: Sequence[Path], own: Path, other: Path) -> Iterator[Copy
             elsewhere = theirs.get(module)
             there = None if elsewhere is None else _content(other / elsewhere)
             found.append(Copy(place, module, content, _content(own / place), there))
-    evident = {it.module.parts[0] for it in found if it.is_evident}
-    yield from (it for it in found if it.module.parts[0] in evident)
+    evident = {copy.module.parts[0] for copy in found if copy.is_evident}
+    yield from (copy for copy in found if copy.module.parts[0] in evident)
 
 
 def _module(path: Path) -> Path:
@@ -217,7 +217,7 @@ def tracked_files(root: Path) -> frozenset[str]:
             slug="worktree-failed",
             hint="try `git ls-files --recurse-submodules` there",
         )
-    return frozenset(it for it in listed.out.split("\0") if it)
+    return frozenset(finding for finding in listed.out.split("\0") if finding)
 
 
 @lru_cache(maxsize=2)

@@ -111,7 +111,7 @@ def _laid_out(tree: CallTree, start: int, end: int, thinnest: float) -> Iterator
 
 def _trees(thread: ThreadStacks, nodes: tuple[Node, ...]) -> Iterator[tuple[int, CallTree]]:
     """Yield what the thread did in each slice."""
-    for number, times in groupby(thread.times, key=lambda it: it.slice):
+    for number, times in groupby(thread.times, key=lambda time: time.slice):
         costs = {time.node: Cost(time.wall_us, time.idle_us, time.cpu_us) for time in times}
         yield number, CallTree(nodes, costs)
 

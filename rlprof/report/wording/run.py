@@ -176,9 +176,9 @@ def _memory(memory: MemoryView, report: Report) -> str:
         parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
         telling = [line for line in memory.lines if line.stands_out]
         parts += [
-            f"{short_line(it.file, it.line, report.run.cwd)} "
-            f"{wording.percent(it.share_of_growth)} of the growth"
-            for it in telling[:LARGEST]
+            f"{short_line(line.file, line.line, report.run.cwd)} "
+            f"{wording.percent(line.share_of_growth)} of the growth"
+            for line in telling[:LARGEST]
         ]
     return "; ".join(parts)
 

@@ -62,7 +62,7 @@ def test_the_json_document_has_the_bound(command_line, trace_file, tmp_path):
     assert document["blocking_calls"]["count"] == 5
     # From the end of each read to the next kernel: 95 µs, of which the wait is 75; the last has no next.
     assert document["blocking_calls"]["recoverable_s"] == pytest.approx(4 * 75e-6)
-    (finding,) = [it for it in document["findings"] if it["id"] == "gpu-sync"]
+    (finding,) = [other for other in document["findings"] if other["id"] == "gpu-sync"]
     assert finding["saved_s"]["low"] == 0
     assert finding["saved_s"]["high"] == pytest.approx(4 * 75e-6)
 

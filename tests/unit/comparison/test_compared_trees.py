@@ -336,7 +336,7 @@ def test_a_row_of_ones_own_needs_no_caller():
     tree = compared(a_training(), a_training().spends(5, LOOP, ACT)).tree
 
     assert tree is not None
-    assert [(it.box.label, it.own_caller) for it in outline(tree, 10)] == [("act", None)]
+    assert [(row.box.label, row.own_caller) for row in outline(tree, 10)] == [("act", None)]
 
 
 def test_what_waits_is_no_row_of_the_outline():

@@ -22,7 +22,7 @@ def grown(base: RunBuilder, new: RunBuilder, most: int = 3) -> tuple[GrownFuncti
 
 
 def named(found: tuple[GrownFunction, ...]) -> list[tuple[str, str, int, str]]:
-    return [(it.label, it.place, it.line, it.inside) for it in found]
+    return [(function.label, function.place, function.line, function.inside) for function in found]
 
 
 def learning(*paths: tuple[float, tuple[str, ...]]) -> RunBuilder:
@@ -122,8 +122,8 @@ def test_a_caller_is_not_named_for_what_the_functions_below_it_tell():
     new = a_run("train.py", start_up_s=1, steady_s=40).process("main", steps=1000)
     new = new.spends(2, LOOP).spends(6, LOOP, ACT).spends(20, LOOP, LEARN).spends(12, LOOP, STEP)
 
-    assert [it.label for it in grown(base, new)] == ["learn", "step"]
-    assert [it.label for it in grown(base, new, most=1)] == ["learn"]
+    assert [function.label for function in grown(base, new)] == ["learn", "step"]
+    assert [function.label for function in grown(base, new, most=1)] == ["learn"]
 
 
 def test_a_wait_of_ones_own_is_reached_through_what_calls_it():

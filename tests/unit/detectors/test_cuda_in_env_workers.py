@@ -80,6 +80,6 @@ def test_no_steps_are_promised():
         0
     ].ranking()
 
-    assert DETECTOR.id not in {it.finding.detector for it in priced.listed}
-    (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
+    assert DETECTOR.id not in {finding.finding.detector for finding in priced.listed}
+    (seen,) = [finding for finding in priced.also_seen if finding.finding.detector == DETECTOR.id]
     assert seen.saved_share == (0, 0)

@@ -309,8 +309,8 @@ def test_few_samples_do_not_measure_that_debug_is_off():
     few = a_training(PLAIN, "logger.debug", *FORMAT, seconds=0.15)
     many = a_training(PLAIN, "logger.debug", *FORMAT, seconds=0.25)
 
-    assert [it.confidence for it in found(few, PLAIN)] == [Confidence.BOUNDED]
-    assert [it.confidence for it in found(many, PLAIN)] == [Confidence.MEASURED]
+    assert [finding.confidence for finding in found(few, PLAIN)] == [Confidence.BOUNDED]
+    assert [finding.confidence for finding in found(many, PLAIN)] == [Confidence.MEASURED]
 
 
 @pytest.mark.parametrize(

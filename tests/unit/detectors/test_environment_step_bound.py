@@ -64,7 +64,7 @@ def test_ranks_by_its_price_which_is_none():
     priced = sell_samples(profile_of(stepping(9.0), ENV), discover_detectors())[0].ranking()
 
     assert DETECTOR.id not in [entry.finding.detector for entry in priced.listed]
-    (entry,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
+    (entry,) = [finding for finding in priced.also_seen if finding.finding.detector == DETECTOR.id]
     assert entry.saved_share == (0.0, 0.0)
 
 

@@ -98,7 +98,9 @@ def test_threads_beside_the_critical_path_gain_nothing():
     run.process("logger").spends(5.0, MAP).spends(5.0, MAP, idle=True)
     run.thread("second").spends(5.0, MOVE).spends(5.0, MOVE, idle=True)
 
-    assert [it for it in ranked(run, TRAIN) if it.finding.detector == "gil-contention"] == []
+    assert [
+        finding for finding in ranked(run, TRAIN) if finding.finding.detector == "gil-contention"
+    ] == []
 
 
 def short_tasks(*, on_cpu_s: float = 0.1, asleep_s: float = 0.0) -> RunBuilder:

@@ -115,7 +115,7 @@ def test_tells_targets_whose_graph_is_dropped(before, after, is_told):
 
     told = detect(DETECTOR, run, Script("td.py", TARGETS.text.replace(before, after)))
 
-    assert [it.title for it in told] == [
+    assert [finding.title for finding in told] == [
         "gradients are recorded and never used (td.py:2)"
     ] * is_told
 

@@ -15,7 +15,7 @@ def found(text: str) -> list[Addition]:
 
 
 def containers(text: str) -> list[str]:
-    return [it.container for it in found(text)]
+    return [addition.container for addition in found(text)]
 
 
 AGENT = """
@@ -124,7 +124,7 @@ def test_a_functions_own_list_is_told_from_the_modules():
         mine.append(x)
     """
 
-    assert [(it.container, it.is_local) for it in found(text)] == [
+    assert [(addition.container, addition.is_local) for addition in found(text)] == [
         ("returns", True),
         ("HISTORY", False),
     ]

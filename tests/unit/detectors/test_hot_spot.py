@@ -66,7 +66,10 @@ def test_ranks_by_its_price_after_what_has_a_cause():
 
     listed = ranked(run)
 
-    assert [it.finding.detector for it in listed][:2] == ["omegaconf-in-loop", DETECTOR.id]
+    assert [finding.finding.detector for finding in listed][:2] == [
+        "omegaconf-in-loop",
+        DETECTOR.id,
+    ]
     assert listed[1].finding.locations[0].file == "physics.py"
     assert listed[1].saved_share.low == 0.0
 
@@ -198,6 +201,6 @@ def test_what_other_lines_call_is_not_said_of_the_heaviest():
         .spends(5.0, "train.py:3 main", f"{SITE}/gymnasium/core.py:9 step", PHYSICS)
     )
 
-    main = next(it for it in found(run) if it.locations[0].function == "main")
+    main = next(finding for finding in found(run) if finding.locations[0].function == "main")
 
     assert called(main) == "called: step (core.py) 40 %"

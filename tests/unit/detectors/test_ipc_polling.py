@@ -145,7 +145,9 @@ def test_naps_in_which_nobody_works_are_a_delay():
     run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
     run.process("worker").spends(1.0, STEP).spends(9.0, *NAP, idle=True)
 
-    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+    (priced,) = [
+        finding for finding in ranked(run, TRAIN) if finding.finding.detector == DETECTOR.id
+    ]
 
     # 7 of the 8 s are not the worker's work.
     assert 0.1 < priced.saved_share.low < 0.65 < priced.saved_share.high
@@ -165,9 +167,11 @@ def rounds(working_s: float, *asked_stack: str) -> RunBuilder:
 )
 def test_who_waits_for_somebody_that_naps_is_held_up(working_s: float, low: float, high: float):
     found = [
-        it for it in ranked(rounds(working_s, REST), TRAIN) if it.finding.detector == DETECTOR.id
+        finding
+        for finding in ranked(rounds(working_s, REST), TRAIN)
+        if finding.finding.detector == DETECTOR.id
     ]
-    (saved,) = [it.saved_share for it in found] or [Range(0.0, 0.0)]
+    (saved,) = [finding.saved_share for finding in found] or [Range(0.0, 0.0)]
 
     assert low <= saved.low
     assert saved.high == pytest.approx(high, abs=0.1)
@@ -207,7 +211,9 @@ def test_naps_for_a_process_that_was_not_seen_cost_nothing():
 def test_questions_between_steps_are_priced_by_their_time():
     run = busy_workers(a_training(cores=8).spends(3.0, *ASK_EACH).spends(7.0, SEND))
 
-    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+    (priced,) = [
+        finding for finding in ranked(run, TRAIN) if finding.finding.detector == DETECTOR.id
+    ]
 
     assert (
         priced.finding.title == "other processes are asked is_alive() at every step at train.py:13"

@@ -41,7 +41,7 @@ def found(run: RunBuilder) -> list[Finding]:
 
 def listed(run: RunBuilder) -> list[PricedFinding]:
     priced = sell_samples(profile_of(run, ENV), discover_detectors())[0].ranking()
-    return [it for it in priced.listed if it.finding.detector == DETECTOR.id]
+    return [finding for finding in priced.listed if finding.finding.detector == DETECTOR.id]
 
 
 def test_says_that_the_learner_waits_for_samples():

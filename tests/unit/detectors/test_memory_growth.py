@@ -56,8 +56,8 @@ def found(run: RunBuilder, script: Script = TRAIN) -> list[Finding]:
 
 def also_seen(run: RunBuilder) -> list[PricedFinding]:
     priced = sell_samples(profile_of(run, TRAIN), discover_detectors())[0].ranking()
-    assert not [it for it in priced.listed if it.finding.detector == DETECTOR.id]
-    return [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
+    assert not [finding for finding in priced.listed if finding.finding.detector == DETECTOR.id]
+    return [finding for finding in priced.also_seen if finding.finding.detector == DETECTOR.id]
 
 
 def test_memory_that_grows_to_the_end():
@@ -69,7 +69,9 @@ def test_memory_that_grows_to_the_end():
     assert "300.0 MiB more" in finding.evidence[0]
     assert "51.6 KiB a step" in finding.evidence[0]
     assert finding.confidence is Confidence.MEASURED
-    assert any("self.losses is only ever added to, at train.py:7" in it for it in finding.evidence)
+    assert any(
+        "self.losses is only ever added to, at train.py:7" in line for line in finding.evidence
+    )
     assert lines_of(finding) == [TRAIN.line(".append")]
     assert "loss.item()" in finding.fix
 
@@ -128,7 +130,7 @@ def test_says_which_process_grows():
 
     (finding,) = found(run)
 
-    (text,) = [it for it in finding.evidence if it.startswith("by process")]
+    (text,) = [line for line in finding.evidence if line.startswith("by process")]
     assert "pid 1001" in text
     assert "pid 1000" not in text
     assert finding.locations == ()  # The worker runs no file of which the source is known.
@@ -148,7 +150,7 @@ def test_a_line_with_more_growth_than_time_is_named():
     (finding,) = found(run, BOUNDED)
 
     assert lines_of(finding) == [TRAIN.line(".append")]
-    assert any("67 % of the growth and 10 % of the time" in it for it in finding.evidence)
+    assert any("67 % of the growth and 10 % of the time" in line for line in finding.evidence)
 
 
 def test_a_line_that_just_ran_is_not_accused():
@@ -158,7 +160,7 @@ def test_a_line_that_just_ran_is_not_accused():
     (finding,) = found(run, BOUNDED)
 
     assert finding.locations == ()
-    assert any("no line stands out" in it for it in finding.evidence)
+    assert any("no line stands out" in line for line in finding.evidence)
 
 
 def test_a_list_of_the_function_that_trains_counts_and_one_of_a_short_call_does_not():

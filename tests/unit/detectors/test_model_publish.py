@@ -260,7 +260,11 @@ def actors_that_pull(function: str, *, trains: bool = False) -> list[Finding]:
     run.spends(1.0, pull, FLAT).spends(3.0, pull, VECTOR, TO_PARAMETERS)
     # What begins an episode is no step.
     run.spends(5.0, step, STEP_ENV).spends(1.0, pull, STEP_ENV.replace("step", "reset"))
-    return [it for it in detect(DETECTOR, run, PULLS) if it.title.startswith("weights are loaded")]
+    return [
+        finding
+        for finding in detect(DETECTOR, run, PULLS)
+        if finding.title.startswith("weights are loaded")
+    ]
 
 
 def test_weights_that_an_actor_loads_at_each_step_are_told():

@@ -60,7 +60,7 @@ def found(run: RunBuilder, *scripts: Script) -> list[Finding]:
 
 
 def saved(run: RunBuilder) -> Range:
-    told = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+    told = [finding for finding in ranked(run, TRAIN) if finding.finding.detector == DETECTOR.id]
     return told[0].saved_share if told else Range(0.0, 0.0)
 
 

@@ -101,7 +101,9 @@ def test_silent_where_gradients_go_through_the_step():
 def test_finds_sgd_only_with_momentum(momentum, is_one):
     text = TRAIN.text.replace("Adam(", "SGD(").replace("lr=3e-4", momentum)
 
-    removable = [it.savings[0].removable for it in found(a_training(4.0, kind="sgd"), text)]
+    removable = [
+        finding.savings[0].removable for finding in found(a_training(4.0, kind="sgd"), text)
+    ]
 
     assert removable == ([SGD_REMOVABLE] if is_one else [])
 

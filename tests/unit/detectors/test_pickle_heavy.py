@@ -118,7 +118,9 @@ def test_waiting_for_a_message_is_not_its_cost():
     run.spends(1.0, *READ).spends(8.0, *READ, idle=True).spends(1.0, UPDATE)
     run = a_sender(run, mean_bytes=MIB)
 
-    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+    (priced,) = [
+        finding for finding in ranked(run, TRAIN) if finding.finding.detector == DETECTOR.id
+    ]
 
     assert priced.saved_share.high < 0.3
 
@@ -148,4 +150,4 @@ def test_weights_are_another_finding():
     run.thread("QueueFeederThread").spends(5.0, *PICKLE).spends(5.0, *FEED, idle=True)
 
     assert found(run) == []
-    assert [it.finding.detector for it in ranked(run, TRAIN)][:1] == ["model-publish"]
+    assert [finding.finding.detector for finding in ranked(run, TRAIN)][:1] == ["model-publish"]

@@ -83,8 +83,8 @@ def test_finds_a_comprehension_over_what_was_seen_to_be_a_tensor():
 
     run.sees(line, values="type=torch.Tensor shape=2048 dtype=torch.float32")
     run.sees(line, torch__stack="type=builtin_function_or_method function=torch.stack")
-    ids = [it.finding.detector for it in ranked(run, script)]
-    assert [it for it in ids if it != "hot-spot"] == ["python-loop-over-tensor"]
+    ids = [finding.finding.detector for finding in ranked(run, script)]
+    assert [slug for slug in ids if slug != "hot-spot"] == ["python-loop-over-tensor"]
 
 
 def test_is_less_sure_of_rows():

@@ -199,14 +199,16 @@ def test_small_work_of_pandas_in_each_step_is_told_with_the_look_ups_beside_it(a
 def test_other_work_of_pandas_is_not(above: str, steps: float):
     told = features_of_a_desk(above, steps=steps)
 
-    assert [it.title.partition(" (")[0] for it in told] == ["a pandas table is looked up in a loop"]
+    assert [finding.title.partition(" (")[0] for finding in told] == [
+        "a pandas table is looked up in a loop"
+    ]
 
 
 def test_kinds_of_calls_are_told_apart():
     run = a_training(3.0, ROW, LOOKED_UP)
     run.spends(3.0, STEP, ROW, f"{STDLIB}/statistics.py:300 mean")
 
-    assert [it.title.partition(" (")[0] for it in found(run)] == [
+    assert [finding.title.partition(" (")[0] for finding in found(run)] == [
         "a pandas table is looked up in a loop",
         "statistics computes with fractions",
     ]
@@ -254,7 +256,7 @@ def test_draws_from_many_probabilities(number: int, times: int):
     found = on("drawn =", odds=f"type=numpy.ndarray shape={number} dtype=f8")
 
     assert len(found) == times
-    assert all(it.title.startswith("choice(p=...) goes through all") for it in found)
+    assert all(finding.title.startswith("choice(p=...) goes through all") for finding in found)
 
 
 REPLAY = Script(
@@ -284,7 +286,7 @@ def test_odds_that_are_made_for_a_draw_go_with_it(piece: str, numbers: int, time
 
     told = detect(DETECTOR, run, REPLAY)
 
-    assert [it.savings[0].removable for it in told] == [Range(0.3, 0.95)] * times
+    assert [finding.savings[0].removable for finding in told] == [Range(0.3, 0.95)] * times
 
 
 def test_what_a_library_generates_is_no_line_of_the_users():
@@ -497,7 +499,9 @@ def test_rows_that_are_copied_in_any_case_are_no_look_up(copying: float, times: 
 
     assert len(told) == times
     # Copying stays, and is no part of what is spent on it.
-    assert all("38% of the steady time" in it.evidence[0].replace(" %", "%") for it in told)
+    assert all(
+        "38% of the steady time" in finding.evidence[0].replace(" %", "%") for finding in told
+    )
 
 
 def test_a_row_that_is_added_is_no_look_up():
@@ -856,7 +860,7 @@ def test_a_method_in_c_is_known_by_the_class_of_its_object(piece: str, rng: str,
     run.sees(place, self__rng=rng, self__mean="type=numpy.ndarray shape=64 dtype=f8")
 
     told = detect(DETECTOR, run, CANDIDATES)
-    assert [it.savings[0].removable for it in told] == [Range(0.6, 0.98)] * times
+    assert [finding.savings[0].removable for finding in told] == [Range(0.6, 0.98)] * times
 
 
 def test_what_a_call_is_given_by_a_generator_is_no_part_of_it():

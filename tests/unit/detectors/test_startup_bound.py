@@ -165,7 +165,7 @@ def test_imports_of_workers_are_named_without_adding_up():
         run.spends(4.0, STEP)
 
     (finding,) = found(run)
-    (priced,) = [it for it in ranked(run, TRAIN) if it.finding.detector == DETECTOR.id]
+    (priced,) = [other for other in ranked(run, TRAIN) if other.finding.detector == DETECTOR.id]
 
     assert any("4 Python processes" in text for text in finding.evidence)
     assert priced.saved_share.high <= 0.6

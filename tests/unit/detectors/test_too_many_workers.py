@@ -98,9 +98,9 @@ def test_compute_threads_are_told_by_their_own_detector():
 def test_ranks_last_since_fewer_workers_do_the_same():
     priced = sell_samples(profile_of(a_training(), ENV), discover_detectors())[0].ranking()
 
-    (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
+    (seen,) = [finding for finding in priced.also_seen if finding.finding.detector == DETECTOR.id]
     assert seen.saved_share == (0.0, 0.0)
-    assert DETECTOR.id not in {it.finding.detector for it in priced.listed}
+    assert DETECTOR.id not in {finding.finding.detector for finding in priced.listed}
 
 
 def test_is_worth_a_part_of_the_messages_that_fewer_workers_send():

@@ -102,6 +102,6 @@ def test_costs_nothing_by_itself(waits_s):
 
     priced = sell_samples(profile, discover_detectors())[0].ranking()
 
-    (seen,) = [it for it in priced.also_seen if it.finding.detector == DETECTOR.id]
+    (seen,) = [finding for finding in priced.also_seen if finding.finding.detector == DETECTOR.id]
     assert seen.saved_share == (0.0, 0.0)
-    assert DETECTOR.id not in {it.finding.detector for it in priced.listed}
+    assert DETECTOR.id not in {finding.finding.detector for finding in priced.listed}

@@ -47,11 +47,11 @@ def findings_in(name: str) -> TraceFindings:
 
 def all_ids(name: str) -> set[str]:
     found = findings_in(name)
-    return {it.detector for it in (*found.listed, *found.also_seen)}
+    return {finding.detector for finding in (*found.listed, *found.also_seen)}
 
 
 def listed_ids(name: str) -> set[str]:
-    return {it.detector for it in findings_in(name).listed}
+    return {finding.detector for finding in findings_in(name).listed}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,8 +102,8 @@ def test_no_price_is_above_what_could_be_gained(name):
     for finding in (*found.listed, *found.also_seen):
         if finding.detector in ("gpu-sync", "explicit-synchronize"):
             assert finding.saved_us.high <= bound + 0.01
-    by_host = sum(it.saved_us.high for it in found.listed if it.is_host_side)
-    by_device = sum(it.saved_us.high for it in found.listed if not it.is_host_side)
+    by_host = sum(other.saved_us.high for other in found.listed if other.is_host_side)
+    by_device = sum(other.saved_us.high for other in found.listed if not other.is_host_side)
     assert by_host <= (1 - view.busy_share) * view.wall.length + 0.01
     assert by_device <= view.host_waits_us + 0.01
     assert by_host + by_device <= view.wall.length + 0.01
@@ -121,7 +121,7 @@ def test_no_cause_of_idle_time_is_sold_twice(name):
     view, listed = view_of(name), findings_in(name).listed
 
     for cause in IdleCause:
-        alone = [it.saved_us.high for it in listed if it.causes == (cause,)]
+        alone = [finding.saved_us.high for finding in listed if finding.causes == (cause,)]
         assert sum(alone) <= view.idle_us(cause) + 0.01
 
 
@@ -237,7 +237,7 @@ def test_is_silent(name, finding):
     ],
 )
 def test_lists_nothing_of_the_host_where_the_gpu_is_busy(name):
-    assert [it.detector for it in findings_in(name).listed if it.is_host_side] == []
+    assert [finding.detector for finding in findings_in(name).listed if finding.is_host_side] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

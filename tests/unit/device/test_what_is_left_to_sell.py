@@ -79,7 +79,7 @@ def test_ranks_by_what_is_promised_in_the_end(tmp_path):
 
     found = find_in(view, detectors).listed
 
-    assert [it.detector for it in found] == ["launches", "kernels"]
+    assert [finding.detector for finding in found] == ["launches", "kernels"]
 
 
 @pytest.mark.parametrize(("steps", "sure"), [(2, Confidence.SUSPECTED), (3, Confidence.BOUNDED)])

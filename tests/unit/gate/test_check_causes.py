@@ -251,7 +251,7 @@ def test_what_head_alone_has_of_a_short_pair_is_listed():
     assert causes[0].lines == ("in head only: eager-format, train.py:26 main",)
     pair = document_of(run)["recorded_pair"]
     assert not pair["is_comparable"]
-    assert [it["id"] for it in pair["findings_in_head_only"]] == ["eager-format"]
+    assert [finding["id"] for finding in pair["findings_in_head_only"]] == ["eager-format"]
 
 
 def test_shares_of_a_pair_without_rates_are_called_shares():
@@ -423,8 +423,8 @@ def test_a_pair_without_rates_is_told_to_be_that_once():
 
 def page_of(outcome: Outcome, base: RunBuilder, head: RunBuilder) -> str:
     reports = [
-        build_report(it.with_run(id=str(number)).recording(), detailed=True)
-        for number, it in enumerate((base, head))
+        build_report(builder.with_run(id=str(number)).recording(), detailed=True)
+        for number, builder in enumerate((base, head))
     ]
     return outcome_as_page(replace(outcome, comparison=compared_pair(*reports)))
 

@@ -224,7 +224,9 @@ def test_equal_rates_leave_no_noise_and_pass():
 
 def test_the_machine_may_change_its_speed_from_pair_to_pair():
     speeds = (1.0, 3.0, 0.4, 1.7, 0.9)
-    changing = [RatePair(it.base * v, it.head * v) for it, v in zip(pairs(5), speeds, strict=True)]
+    changing = [
+        RatePair(pair.base * v, pair.head * v) for pair, v in zip(pairs(5), speeds, strict=True)
+    ]
 
     assert decide(changing, DEFAULT).ratio == pytest.approx(decide(pairs(5), DEFAULT).ratio)
 

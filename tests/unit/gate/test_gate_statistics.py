@@ -28,7 +28,9 @@ def test_the_signed_rank_law_is_that_of_all_signs(pairs):
 
     law = signed_rank_law(pairs)
 
-    expected = [sum(found[it] for it in range(value + 1)) / 2**pairs for value in range(len(law))]
+    expected = [
+        sum(found[number] for number in range(value + 1)) / 2**pairs for value in range(len(law))
+    ]
     assert list(law) == pytest.approx(expected)
     assert law[-1] == 1
 
@@ -43,7 +45,9 @@ def test_the_rank_sum_law_is_that_of_all_orders(base, head):
     law = rank_sum_law(base, head)
 
     orders = comb(base + head, head)
-    expected = [sum(found[it] for it in range(value + 1)) / orders for value in range(len(law))]
+    expected = [
+        sum(found[number] for number in range(value + 1)) / orders for value in range(len(law))
+    ]
     assert list(law) == pytest.approx(expected)
     assert len(law) == base * head + 1
 

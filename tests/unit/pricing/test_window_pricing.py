@@ -82,9 +82,9 @@ def detect_in_windows(monkeypatch):
 
 def of_windows(report: Report) -> list[PricedFinding]:
     return [
-        it
-        for it in (*report.findings, *report.also_seen)
-        if it.finding.detector in ("launch-bound", "gpu-sync", "gpu-starved")
+        finding
+        for finding in (*report.findings, *report.also_seen)
+        if finding.finding.detector in ("launch-bound", "gpu-sync", "gpu-starved")
     ]
 
 
@@ -156,7 +156,7 @@ def test_a_wait_for_another_rank_in_its_window_is_no_finding(detect_in_windows):
 
     def ids(run: RunBuilder) -> set[str]:
         report = build_report(run.recording())
-        return {it.finding.detector for it in (*report.findings, *report.also_seen)}
+        return {finding.finding.detector for finding in (*report.findings, *report.also_seen)}
 
     assert "exposed-communication" in ids(ranks(1))
     assert "exposed-communication" not in ids(ranks(2))
@@ -176,7 +176,7 @@ def test_a_process_that_holds_nothing_up_sells_nothing(detect_in_windows):
     assert not [
         finding for finding in report.findings if finding.finding.detector == "launch-bound"
     ]
-    assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
+    assert [finding.finding.detector for finding in report.also_seen] == ["launch-bound"]
 
 
 def test_no_time_is_sold_twice(detect_in_windows):
@@ -198,8 +198,8 @@ def test_no_time_is_sold_twice(detect_in_windows):
     ]
 
     # The GPU waits for what the host does, and that is sold.
-    assert {it.finding.detector for it in steady} == {"omegaconf-in-loop"}
-    assert [it.finding.detector for it in report.also_seen] == ["launch-bound"]
+    assert {finding.finding.detector for finding in steady} == {"omegaconf-in-loop"}
+    assert [finding.finding.detector for finding in report.also_seen] == ["launch-bound"]
     assert [finding.rank for finding in report.findings] == list(range(1, len(report.findings) + 1))
 
 
@@ -216,7 +216,7 @@ def test_lines_of_reads_are_those_that_were_counted():
     (location,) = found.finding.locations
 
     assert (location.file, location.line, location.source) == ("train.py", 3, "loss.item()")
-    assert any("5 000 times in the run, 180 µs each" in it for it in found.finding.evidence)
+    assert any("5 000 times in the run, 180 µs each" in line for line in found.finding.evidence)
 
 
 @pytest.mark.parametrize("trace", [b"", b"not a trace", gzip.compress(b"{}")])

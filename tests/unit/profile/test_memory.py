@@ -70,7 +70,7 @@ def test_shared_pages_count_once_where_they_are_known():
 def test_between_two_looks_at_what_is_shared_only_the_own_part_changes():
     run = a_learner(500 * MIB, 800 * MIB).gauge(gauges.PSS_BYTES, 300 * MIB)
 
-    memory = view(run, keep=lambda it: it.name != gauges.PSS_BYTES or it.window == 0)
+    memory = view(run, keep=lambda gauge: gauge.name != gauges.PSS_BYTES or gauge.window == 0)
 
     assert memory.peak_bytes == pytest.approx(600 * MIB)
 
@@ -87,7 +87,7 @@ def test_growth_by_the_hour_and_by_the_step():
 def test_what_a_process_that_came_late_takes_is_no_trend_of_its_own():
     run = a_worker(a_learner(100 * MIB), 100 * MIB)
 
-    memory = view(run, keep=lambda it: it.process == 0 or it.window > 40)
+    memory = view(run, keep=lambda gauge: gauge.process == 0 or gauge.window > 40)
 
     assert memory.processes[1].trend is None
     assert memory.trend is not None

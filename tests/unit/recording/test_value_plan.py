@@ -93,7 +93,7 @@ class Run:
             self.looks.take(0, frame, self._numbers)
 
     def seen(self, operand: str) -> list[SeenValue]:
-        return [it for it in self.plan.seen() if it.operand == operand]
+        return [value for value in self.plan.seen() if value.operand == operand]
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_what_is_the_same_is_one_row_and_what_changes_several(run):
     for length in range(1, 12):
         run.works(500 * MS, [[0]] * length)
 
-    assert [it.fields["length"] for it in run.seen("row")] == ["1"]
-    lengths = [int(it.fields["length"]) for it in run.seen("rows")]
+    assert [value.fields["length"] for value in run.seen("row")] == ["1"]
+    lengths = [int(value.fields["length"]) for value in run.seen("rows")]
     assert len(lengths) > 2
     assert lengths == sorted(set(lengths))
 
@@ -224,7 +224,9 @@ def test_inputs_of_other_functions_are_looked_at_once(run):
     for number in range(30):
         run.works(500 * MS, [[number]] * 2)
 
-    assert not [name for it in run.seen("rows") for name in it.fields if name.endswith("_soon")]
+    assert not [
+        name for value in run.seen("rows") for name in value.fields if name.endswith("_soon")
+    ]
 
 
 @pytest.mark.parametrize(("samples", "field"), [(2, "same_soon"), (1, "other_soon")])

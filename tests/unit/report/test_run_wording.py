@@ -95,7 +95,7 @@ def test_memory_says_how_shared_pages_are_counted():
             for number, it in enumerate(peaks_mib)
         )
         view = MemoryView(400 * MIB, 0, is_shared_out, rows, None)
-        processes = [a_process(1000 + it, "worker") for it in range(len(rows))]
+        processes = [a_process(1000 + number, "worker") for number in range(len(rows))]
         report = a_report(processes=processes, seen={"memory": view})
         return unglued(dict(run_facts(report))["Memory"])
 

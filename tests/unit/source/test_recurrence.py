@@ -36,7 +36,7 @@ def _known() -> dict[str, Value]:
 
 
 def _loop(module: SourceModule) -> ast.For:
-    return next(it for it in ast.walk(module.tree) if isinstance(it, ast.For))
+    return next(loop for loop in ast.walk(module.tree) if isinstance(loop, ast.For))
 
 
 def _line(text: str, piece: str) -> int:

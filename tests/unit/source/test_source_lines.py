@@ -96,4 +96,4 @@ def test_locations_come_heaviest_first():
 
     found = lines.locations({Line("a.py", 1, "f"): 2.0, Line("a.py", 2, "f"): 6.0}, 8.0)
 
-    assert [(it.line, it.share) for it in found] == [(2, 0.75), (1, 0.25)]
+    assert [(location.line, location.share) for location in found] == [(2, 0.75), (1, 0.25)]

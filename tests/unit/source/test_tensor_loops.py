@@ -176,7 +176,7 @@ def test_an_element_that_decides_a_branch_or_is_read_is_a_number():
     read = loops("for i in range(n):\n    x.append(t[i].item())")
     row = loops("for i in range(n):\n    x.append(t[i] - 1)")
 
-    assert [{it.of_numbers for it in found.values()} for found in (branch, read, row)] == [
+    assert [{loop.of_numbers for loop in found.values()} for found in (branch, read, row)] == [
         {True},
         {True},
         {False},

@@ -54,7 +54,7 @@ def test_a_name_that_something_else_has_too_tells_nothing():
 def test_what_is_called_goes_by_its_own_name():
     module = parse("from numpy import asarray as pack\npack(x)\nself.pack(x)")
     assert module is not None
-    calls = [it for it in ast.walk(module.tree) if isinstance(it, ast.Call)]
+    calls = [call for call in ast.walk(module.tree) if isinstance(call, ast.Call)]
 
     assert [called_name(call) for call in calls] == ["asarray", "pack"]
 

@@ -27,7 +27,7 @@ def around(text: str) -> Pure | None:
     """What the line with the mark, a comment, lies in."""
     lines = (HEAD + dedent(text)).splitlines()
     found = pure_around(read(text), next(i for i, it in enumerate(lines, 1) if "#" in it))
-    return next((it for it in found if not it.is_part), None)
+    return next((work for work in found if not work.is_part), None)
 
 
 def test_a_function_that_only_computes_is_told_with_what_it_depends_on():
@@ -245,7 +245,7 @@ def test_a_call_is_not_told_beside_other_work(line: str):
     last = len((HEAD + text).splitlines())
 
     assert [
-        it for it in pure_around(read(text), last) if "x" not in {i.text for i in it.inputs}
+        work for work in pure_around(read(text), last) if "x" not in {i.text for i in work.inputs}
     ] == []
 
 

@@ -73,7 +73,7 @@ def operands(*texts: str) -> list[Operand]:
 
 def changes(turn: str, *texts: str, attributes: str = "", beside: str = "") -> Changes:
     module = module_of(turn)
-    loop = next(it for it in ast.walk(module.tree) if isinstance(it, ast.For))
+    loop = next(node for node in ast.walk(module.tree) if isinstance(node, ast.For))
     other = parse(dedent(beside))
     assert other is not None
     read = TurnChanges([module, other])
