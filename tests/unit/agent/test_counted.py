@@ -651,13 +651,17 @@ def test_a_pickled_by_value_class_of_optimizers_needs_no_rlprof():
         def step(self, closure=None):
             return super().step(closure)
 
+    others = [dict(each) for each in hooks]
+    for each in hooks:
+        each.clear()
     torch_training.count_updates(module)
     try:
         Clipped([torch.zeros(1, requires_grad=True)]).step()
         saved = cloudpickle.dumps(Clipped)
     finally:
-        for each in hooks:
+        for each, earlier in zip(hooks, others, strict=True):
             each.clear()
+            each.update(earlier)
 
     command = [sys.executable, "-c", LOADS]
     loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
