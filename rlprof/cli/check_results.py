@@ -1,4 +1,4 @@
-"""What ``rlprof check`` hands to its user: the result in each format, artefacts."""
+"""Results of ``rlprof check`` as its user gets them: one in each format, and artefacts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is started for a target, and how it is called."""
+"""The command that is started for a target, and its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rlprof doctor`` checks: one function, one check."""
+"""Checks of ``rlprof doctor``: one function, one check."""
 
 from __future__ import annotations
 

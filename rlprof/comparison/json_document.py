@@ -172,7 +172,7 @@ class Tree(Struct, frozen=True):
 
 
 class DiffDocument(Struct, frozen=True):
-    """What `rlprof diff --format json` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+    """Document of `rlprof diff --format json`. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
     format: Literal["rlprof-diff"]
     version: Literal[1]

@@ -29,7 +29,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, Values(profile.values)))
 
     def is_other(top: int, node: int) -> bool:
-        """What the line computes to save it, and workers that were forked on the way."""
+        """Tell whether ``node`` computes what is saved, or is of workers that were forked on the way."""
         frame = tree.frame(node)
         return begins_process(frame) or (
             tree.nodes[node].parent == top

@@ -181,7 +181,7 @@ class _Search:
                 ways.extend(tree.children(node))
 
     def _use(self, frame: Frame, callee: str) -> GraphUse:
-        """What ``frame`` does with what ``callee`` gives it. Libraries are followed, too: their sources are known here."""
+        """Tell how ``frame`` uses the result of ``callee``. Libraries are followed, too: their sources are known here."""
         if self.graphs.lines.is_yours(frame) or _is_followed(frame):
             return self._uses.at(frame.file, frame.line, callee)
         # Decorators give it to the caller; others, as threads and torch's own, to nobody knows whom.
@@ -207,7 +207,7 @@ def _is_followed(frame: Frame) -> bool:
 
 
 def _networks(profile: Profile) -> Mapping[str, frozenset[str]]:
-    """What was seen to be a network, as written, by file."""
+    """Return expressions that were seen to be networks, as written, by file."""
     found: dict[str, set[str]] = defaultdict(set)
     for seen in profile.values:
         if Value([seen]).is_network:

@@ -141,7 +141,7 @@ class _Search:
         )
 
     def _around(self, frame: Frame) -> Mapping[str, Value]:
-        """What was seen anywhere in the function: an item of an array (``x[0]``) is not looked at, and the array is on another line."""
+        """Return values that were seen anywhere in the function: an item of an array (``x[0]``) is not looked at, and the array is on another line."""
         key = (frame.file, frame.function)
         if key not in self._within:
             self._within[key] = self._values.within(*key)

@@ -105,7 +105,7 @@ def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Sav
 
 
 def _removable(workers: int | None, waited_us: float, is_beside: bool, profile: Profile) -> Range:
-    """What is left is the wait for the slowest; side by side the workers have no more than all cores."""
+    """Return the part that goes: the wait for the slowest is left, and side by side the workers have no more than all cores."""
     others_us = sum(
         activity.on_cpu_us for activity in profile.activities if activity.is_critical is is_beside
     )

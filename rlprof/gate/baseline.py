@@ -58,7 +58,7 @@ class Baseline:
 
 
 class BaselineDocument(Struct, frozen=True):
-    """What `rlprof check --save-baseline FILE` writes and `--baseline FILE` reads. Within a version keys are only ever added: ignore those you do not know."""
+    """Document that `rlprof check --save-baseline FILE` writes and `--baseline FILE` reads. Within a version keys are only ever added: ignore those you do not know."""
 
     format: Literal["rlprof-baseline"]
     version: Literal[1]

@@ -159,7 +159,7 @@ class Failure(Struct, frozen=True):
 
 
 class CheckDocument(Struct, frozen=True):
-    """What `rlprof check --json FILE` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+    """Document of `rlprof check --json FILE`. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
     format: Literal["rlprof-check"]
     version: Literal[1]

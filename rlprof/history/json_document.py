@@ -68,7 +68,7 @@ class Unread(Struct, frozen=True):
 
 
 class HistoryDocument(Struct, frozen=True):
-    """What `rlprof history --format json` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+    """Document of `rlprof history --format json`. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
     format: Literal["rlprof-history"]
     version: Literal[1]

@@ -44,7 +44,7 @@ class Pair(Struct, frozen=True):
 
 
 class OverheadDocument(Struct, frozen=True):
-    """What `rlprof overhead --format json` writes. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+    """Document of `rlprof overhead --format json`. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
     format: Literal["rlprof-overhead"]
     version: Literal[1]

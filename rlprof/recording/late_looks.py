@@ -56,7 +56,7 @@ class LateLooks:
         self._windows = 0
 
     def placed(self, seen: ThreadWindow) -> dict[int, float]:
-        """What the eye said of a window (CPU time by node, µs) with its late looks moved; the sum stays as it is."""
+        """Return the eye's CPU time of a window (µs, by node) with its late looks moved; the sum stays as it is."""
         if _is_comparable(seen):
             self._remember(seen)
         eye = seen.eye

@@ -77,7 +77,7 @@ class Best(Struct, frozen=True):
 
 
 class ScaleDocument(Struct, frozen=True):
-    """What `rlprof scale -o FILE.json` writes. Shares run from 0 to 1. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+    """Document of `rlprof scale -o FILE.json`. Shares run from 0 to 1. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
     format: Literal["rlprof-scale"]
     version: Literal[1]

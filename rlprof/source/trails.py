@@ -20,7 +20,7 @@ class Touch(IntEnum):
 
 
 class Trail(NamedTuple):
-    """What is left in a value of the turns before."""
+    """Traces of earlier turns in a value."""
 
     feeds: bool = False
     """True if it needs the turns before, otherwise than by recurrent networks that could be asked at once."""

@@ -1,4 +1,4 @@
-"""What is around a piece of a file: the loops that run it in each of their turns, and what may keep it from running."""
+"""Read the surroundings of a piece of a file: the loops that run it in each of their turns, and what may keep it from running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function depends on, in the words of who calls it: ``obs`` of ``basis(obs)`` for ``x`` of ``def basis(x)``."""
+"""Inputs of a function in the words of who calls it: ``obs`` of ``basis(obs)`` for ``x`` of ``def basis(x)``."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _classes(module: SourceModule) -> frozenset[str]:
 
 
 def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> list[Operand] | None:
-    """What ``value`` is made of; with the steps ``rest`` after it where it is one operand. None where a call computes it."""
+    """Return the operands that ``value`` is made of; with the steps ``rest`` after it where it is one operand. None where a call computes it."""
     whole = operand_of(value)
     if whole is not None:
         text = "".join((whole.text, *(step for step in rest if step.startswith("."))))

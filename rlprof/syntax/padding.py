@@ -188,7 +188,7 @@ def _sequence(length: ast.expr, function: Function, levels: int = 0) -> ast.expr
 
 
 class _Widths:
-    """What a program's source shows of the numbers that arrays are made of."""
+    """Numbers that arrays are made of, as far as a program's source shows them."""
 
     def __init__(self, modules: Mapping[str, SourceModule]) -> None:
         self._modules = modules

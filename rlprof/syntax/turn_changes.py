@@ -1,4 +1,4 @@
-"""What a turn of a loop may change: told only where all that it does was read, in its own lines and in all functions that it calls."""
+"""Read what a turn of a loop may change: told only where all that it does was read, in its own lines and in all functions that it calls."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class Finding(Struct, frozen=True):
 
 
 class TraceDocument(Struct, frozen=True):
-    """What `rlprof trace --format json` writes. Durations are in seconds unless a name says otherwise, shares run from 0 to 1. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+    """Document of `rlprof trace --format json`. Durations are in seconds unless a name says otherwise, shares run from 0 to 1. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
     format: Literal["rlprof-trace"]
     version: Literal[1]

@@ -70,7 +70,7 @@ class AnomalyMode:
 
     @property
     def least_us(self) -> float:
-        """What the mode takes at least."""
+        """Time (µs) that the mode takes at least."""
         checks_us = sum(
             part.low * self._tree.self_cost(node).wall_us
             for part, nodes in self.backward.items()

@@ -76,7 +76,7 @@ def _calls(conversion: Conversion, module: SourceModule) -> Iterator[ast.Call]:
 
 
 def _taken(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
-    """What a call takes apart, where that was seen: a loader of batches, in ``enumerate(loader)``."""
+    """Return the value that a call takes apart, where it was seen: a loader of batches, in ``enumerate(loader)``."""
     if called_name(call) not in TAKE_APART or not call.args:
         return None
     return value_of(call.args[0], known)

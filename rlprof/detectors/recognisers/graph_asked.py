@@ -1,4 +1,4 @@
-"""What gives a graph on a line, and what may become of it."""
+"""Read which calls give a graph on a line, and what may become of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GraphUse(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AskedAtLine:
-    """What gives the graph: calls of a network, or of a function that returns one."""
+    """Calls that give a graph: of a network, or of a function that returns one."""
 
     statements: frozenset[int] = frozenset()
     """Identities of the statements that call it."""

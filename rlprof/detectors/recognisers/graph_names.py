@@ -1,4 +1,4 @@
-"""What functions do with a graph that they are given, as far as their names tell."""
+"""Names of functions that keep, lose or need a graph that they are given."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def may_be_network(call: ast.Call) -> bool:
 
 
 def owner(function: ast.expr) -> str:
-    """What the called thing is an attribute of, as written: ``self.net`` of ``self.net.heads[0](h)``; empty for a plain name."""
+    """Return the object that a call's function is an attribute of, as written: ``self.net`` of ``self.net.heads[0](h)``; empty for a plain name."""
     while isinstance(function, ast.Subscript | ast.Call):
         function = function.func if isinstance(function, ast.Call) else function.value
     return ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""

@@ -1,4 +1,4 @@
-"""What the names of one function are, for following a graph through it."""
+"""Names of one function and their values, for following a graph through it."""
 
 from __future__ import annotations
 

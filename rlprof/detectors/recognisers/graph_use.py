@@ -92,7 +92,7 @@ class GraphUses:
     def _of_call(
         self, call: ast.Call, receiver: bool, held: Sequence[ast.expr], strangers_keep: bool
     ) -> GraphUse | None:
-        """What functions of the program's do with what they are given by ``call``; None where none of them can be meant."""
+        """Tell how functions of the program use what ``call`` gives them; None where it can mean none of them."""
         uses = {
             self._within(own, given, strangers_keep)
             for own in self._functions.called(call)

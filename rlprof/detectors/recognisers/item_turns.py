@@ -1,4 +1,4 @@
-"""What one turn of a loop over small arrays does: which of numpy's functions it calls, and how much of that is the cost of calling."""
+"""Read one turn of a loop over small arrays: which of numpy's functions it calls, and how much of that is the cost of calling."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _CalledFunction(NamedTuple):
 
 
 class ItemTurn(NamedTuple):
-    """What a turn does with its item."""
+    """Work of a turn on its item."""
 
     array: str
     """The small array that it works on, in words."""

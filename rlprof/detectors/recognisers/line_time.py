@@ -35,7 +35,7 @@ class LineTime:
 
 
 class HasPlace(Protocol):
-    """What a recogniser has found: a line, and nodes whose own time it takes."""
+    """Find of a recogniser: a line, and nodes whose own time it takes."""
 
     @property
     def place(self) -> Line: ...

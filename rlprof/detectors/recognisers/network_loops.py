@@ -24,7 +24,7 @@ _CALLS: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\](module|container
 
 
 class Ensemble(NamedTuple):
-    """What a loop goes through."""
+    """Networks that a loop goes through."""
 
     networks: int
     container: str

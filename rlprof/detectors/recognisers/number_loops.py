@@ -30,7 +30,7 @@ _NUMBERS: Final = ("int", "float", "numpy.float", "numpy.int")
 
 
 class NumbersSeen(NamedTuple):
-    """What a loop goes through."""
+    """Numbers that a loop goes through."""
 
     many: int
     container: str
@@ -186,7 +186,7 @@ class _Reading:
         return False
 
     def _are_done_either_way(self, body: list[ast.stmt], others: list[ast.stmt]) -> bool:
-        """What only one branch gives a value, the other one has from the turn before."""
+        """Tell whether both branches give values to the same names: one that only one branch sets is that of the turn before in the other."""
         before = set(self._own)
         if not all(map(self._is_done, body)):
             return False
@@ -273,7 +273,7 @@ class _Reading:
         }
 
     def _made(self) -> set[str]:
-        """What the turns assign: where one reads it before, it is the one before it that has made it."""
+        """Return names that turns assign: a turn that reads one earlier reads that of the turn before."""
         return {
             ast.unparse(node)
             for part in self._turns.body

@@ -38,7 +38,7 @@ _Function = tuple[str, str]
 
 @dataclass(slots=True)
 class PaddedBatches:
-    """What one function fills up."""
+    """Batches that one function fills up."""
 
     padding: Padding
     place: Line

@@ -47,7 +47,7 @@ MOST_WORKERS: Final = 16
 
 
 class Round(NamedTuple):
-    """What a loop goes through."""
+    """Workers or tasks that a loop goes through."""
 
     of: str
     """Whom a turn asks, in words, as written."""

@@ -116,7 +116,7 @@ class RecurrentLoop:
 
 @dataclass(slots=True)
 class _Looked:
-    """What the calls of recurrent networks in one loop have told."""
+    """Values that were seen at the calls of recurrent networks in one loop."""
 
     told: RecurrentLoop | None = None
     for_us: float = 0.0

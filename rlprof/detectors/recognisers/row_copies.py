@@ -28,7 +28,7 @@ _RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
 
 
 class Copied(NamedTuple):
-    """What a network is given copies of."""
+    """Row that a network is given copies of."""
 
     rows: str
     """In words."""
@@ -154,7 +154,7 @@ class RowCopiesSearch:
 
 
 class _AskedFor(NamedTuple):
-    """What a network is asked for."""
+    """Batch that a network is asked for."""
 
     variable: str
     has_others: bool

@@ -33,7 +33,7 @@ _FLOATING: Final = frozenset({"float", "double", "half", "FloatTensor"})
 
 
 class HostWork(Enum):
-    """What is done to a batch before it is copied."""
+    """Work on a batch before it is copied."""
 
     MADE_FLOATS = "made floats of single bytes"
     PICKED = "picked out of a larger array"

@@ -256,7 +256,7 @@ class Quality(Struct, frozen=True):
 
 
 class ReportDocument(Struct, frozen=True):
-    """What `rlprof report --format json` writes. Within a version keys are only ever added: ignore those you do not know. Durations are in seconds, shares run from 0 to 1; a value that could not be measured is null."""
+    """Document of `rlprof report --format json`. Within a version keys are only ever added: ignore those you do not know. Durations are in seconds, shares run from 0 to 1; a value that could not be measured is null."""
 
     format: Literal["rlprof-report"]
     version: Literal[1]

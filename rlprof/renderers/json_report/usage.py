@@ -1,4 +1,4 @@
-"""What a run used, in the JSON report: CPUs, memory, GPUs, and what torch did."""
+"""Usage of a run in the JSON report: CPUs, memory, GPUs, and torch."""
 
 from __future__ import annotations
 
