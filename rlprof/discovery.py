@@ -75,7 +75,7 @@ def _is_renderer(plugin: object) -> bool:
 
 
 _DETECTORS: Final = _PluginKind(
-    DETECTOR_GROUP, "DETECTOR", "id", lambda it: isinstance(it, Detector)
+    DETECTOR_GROUP, "DETECTOR", "id", lambda value: isinstance(value, Detector)
 )
 _RENDERERS: Final = _PluginKind(RENDERER_GROUP, "RENDERER", "name", _is_renderer)
 

@@ -162,7 +162,9 @@ def compare_trees(
         metric=metric,
         per=per,
         boxes=_boxes(base, new, pairs, sides, noise),
-        functions=tuple(sorted(judged, key=lambda it: (-abs(it.change_us), it.label, it.place))),
+        functions=tuple(
+            sorted(judged, key=lambda change: (-abs(change.change_us), change.label, change.place))
+        ),
         common_ratio=noise.common_ratio,
         base_places={pair.base: at for at, pair in enumerate(pairs) if pair.base != NOWHERE},
         new_places={pair.new: at for at, pair in enumerate(pairs) if pair.new != NOWHERE},
@@ -222,10 +224,10 @@ class _TreeOfRun:
         self._block_us = stacks.block_us
         self._interval_us = stacks.interval_us
         nothing = [0] * len(stacks.block_us)
-        boxes = [stacks.boxes[it] if it != NOWHERE else None for it in at]
+        boxes = [stacks.boxes[place] if place != NOWHERE else None for place in at]
         self._own = [nothing if box is None else list(box.blocks) for box in boxes]
         self._own_idle = [0 if box is None else box.idle_us for box in boxes]
-        blocks, idle = [list(it) for it in self._own], list(self._own_idle)
+        blocks, idle = [list(costs) for costs in self._own], list(self._own_idle)
         for number in range(len(at) - 1, 0, -1):
             parent = parents[number]
             idle[parent] += idle[number]
@@ -233,7 +235,7 @@ class _TreeOfRun:
             for block, us in enumerate(blocks[number]):
                 above[block] += us
         self._whole_us = sum(blocks[0])
-        self.costs = [self.cost(*it) for it in zip(blocks, idle, strict=True)]
+        self.costs = [self.cost(*pair) for pair in zip(blocks, idle, strict=True)]
 
     def own_cost(self, places: Iterable[int]) -> CostPerStep:
         """Return the cost of several boxes together, without what they call."""

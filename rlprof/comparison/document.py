@@ -156,14 +156,14 @@ def _row_name(row: OutlineRow) -> Inline:
 
 def _functions(tree: ChangeTree) -> Iterator[Section]:
     clear = [function for function in tree.functions if function.is_clear]
-    working = [it for it in clear if not it.is_waiting][:MOST_FUNCTIONS]
-    waiting = [it for it in clear if it.is_waiting][:MOST_WAITS]
+    working = [change for change in clear if not change.is_waiting][:MOST_FUNCTIONS]
+    waiting = [change for change in clear if change.is_waiting][:MOST_WAITS]
     for title, chosen in (
         ("Functions, by their own time", working),
         ("Waits: time that passes, not work", waiting),
     ):
         if chosen:
-            rows = [(it.base, it.new, _function_name(it)) for it in chosen]
+            rows = [(change.base, change.new, _function_name(change)) for change in chosen]
             yield Section(title, [_changes(tree, "function", rows)])
 
 

@@ -122,9 +122,9 @@ def _matched(
     for key in keys:
         for now in list(left[1]):
             same = (
-                it
-                for it in left[0]
-                if _cause(it) == _cause(now) and not set(key(it)).isdisjoint(key(now))
+                earlier
+                for earlier in left[0]
+                if _cause(earlier) == _cause(now) and not set(key(earlier)).isdisjoint(key(now))
             )
             was = next(same, None)
             if was is not None:
@@ -132,12 +132,18 @@ def _matched(
                 left[1].remove(now)
                 found.append((was, now))
     for now in list(left[1]):
-        same_cause = [[it for it in side if _cause(it) == _cause(now)] for side in left]
+        same_cause = [
+            [earlier for earlier in side if _cause(earlier) == _cause(now)] for side in left
+        ]
         if len(same_cause[0]) == len(same_cause[1]) == 1:
             left[0].remove(same_cause[0][0])
             left[1].remove(now)
             found.append((same_cause[0][0], now))
-    return [*found, *((it, None) for it in left[0]), *((None, it) for it in left[1])]
+    return [
+        *found,
+        *((earlier, None) for earlier in left[0]),
+        *((None, later) for later in left[1]),
+    ]
 
 
 def _cause(priced: _MatchedFinding) -> tuple[str, PhaseKind]:
@@ -241,8 +247,8 @@ def _with_callers(boxes: Iterable[int], tree: ChangeTree) -> set[int]:
     their sum only.
     """
     nearest = {tree.boxes[box].parent for box in boxes}
-    return {it for it in (*boxes, *nearest) if it >= 0}
+    return {box for box in (*boxes, *nearest) if box >= 0}
 
 
 def _weight(change: FindingChange) -> float:
-    return max(sum(it) for it in (change.base_cost, change.new_cost) if it is not None)
+    return max(sum(cost) for cost in (change.base_cost, change.new_cost) if cost is not None)

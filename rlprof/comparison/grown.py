@@ -53,7 +53,7 @@ def grown_functions(tree: ChangeTree | None, most: int) -> tuple[GrownFunction, 
     found: dict[tuple[str, str, str], GrownFunction] = {}
     # The largest first: where several are the same place in the code, its line is the one told.
     each = (_named(row, tree, below) for row in _rows(tree))
-    for grown in sorted(each, key=lambda it: -it.change_us):
+    for grown in sorted(each, key=lambda change: -change.change_us):
         key = (grown.label, grown.place, grown.inside)
         known = found.get(key)
         # Another role, or another caller: the same place in the code.
@@ -135,7 +135,7 @@ def _chain(at: int, tree: ChangeTree, below: Mapping[int, Sequence[int]]) -> _Ch
     """From a box down: an outline leaves out what one run lacks altogether, and all below it."""
     boxes = [tree.boxes[at]]
     while True:
-        called = max(below.get(at, ()), key=lambda it: tree.boxes[it].change_us, default=-1)
+        called = max(below.get(at, ()), key=lambda box: tree.boxes[box].change_us, default=-1)
         if called < 0 or tree.boxes[called].change_us < _ALL_OF_IT * boxes[-1].change_us:
             return _Chain(tuple(boxes))
         at = called

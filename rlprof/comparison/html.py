@@ -83,7 +83,7 @@ def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> s
                 for name, report in zip(found.sides, (found.base, found.new), strict=True)
             ],
             warnings=[note for note in found.notes if note.level != "info"],
-            findings=[_finding(it, found) for it in claimed],
+            findings=[_finding(finding, found) for finding in claimed],
             unchanged=words.finding_names(found, Fate.UNCHANGED),
             unclear=words.finding_names(found, Fate.UNCLEAR),
             tree=None if tree is None or shown is None else _tree(tree, shown),
@@ -135,8 +135,10 @@ def _tree(tree: ChangeTree, shown: Drawn) -> View:
         "what": f"{what[0].upper()}{what[1:]}",
         "pruned": _pruned(shown.pruned_share),
         "outline": _outline(tree, shown, outline(tree, MOST_ROWS)),
-        "functions": _functions(tree, [it for it in clear if not it.is_waiting][:MOST_FUNCTIONS]),
-        "waits": _functions(tree, [it for it in clear if it.is_waiting][:MOST_WAITS]),
+        "functions": _functions(
+            tree, [change for change in clear if not change.is_waiting][:MOST_FUNCTIONS]
+        ),
+        "waits": _functions(tree, [change for change in clear if change.is_waiting][:MOST_WAITS]),
     }
 
 
@@ -162,7 +164,9 @@ def _outline(tree: ChangeTree, shown: Drawn, rows: Sequence[OutlineRow]) -> list
             "callers": words.callers(row),
             "label": row.box.label,
             "place": ", ".join(
-                it for it in (_place(row.box.place, row.box.line), words.called_from(row)) if it
+                line
+                for line in (_place(row.box.place, row.box.line), words.called_from(row))
+                if line
             ),
             "box": shown.places.get(row.at),
         }

@@ -55,11 +55,11 @@ def _matched(base: dict[_Key, int], new: dict[_Key, int]) -> list[tuple[int, int
     """
     found = [(key, base[key], new[key]) for key in base.keys() & new.keys()]
     left = [
-        {key: at for key, at in it.items() if key not in base or key not in new}
-        for it in (base, new)
+        {key: at for key, at in side.items() if key not in base or key not in new}
+        for side in (base, new)
     ]
     for label in _single_names(left[0]) & _single_names(left[1]):
-        keys = [next(key for key in it if key[0] == label) for it in left]
+        keys = [next(key for key in candidates if key[0] == label) for candidates in left]
         found.append((keys[1], left[0].pop(keys[0]), left[1].pop(keys[1])))
     found += [(key, at, NOWHERE) for key, at in left[0].items()]
     found += [(key, NOWHERE, at) for key, at in left[1].items()]

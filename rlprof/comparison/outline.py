@@ -144,7 +144,7 @@ def _merged_chains(tree: ChangeTree, kept: set[int]) -> dict[int, tuple[ChangeBo
     for at in sorted(kept):
         callers = through.get(at, ())
         called = below.get(at, [])
-        heaviest = max(called, key=lambda it: abs(tree.boxes[it].change_us), default=-1)
+        heaviest = max(called, key=lambda box: abs(tree.boxes[box].change_us), default=-1)
         if heaviest >= 0 and _is_all_of(tree.boxes[heaviest], tree.boxes[at]):
             through[heaviest] = (*callers, tree.boxes[at])
         else:

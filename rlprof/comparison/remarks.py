@@ -150,9 +150,9 @@ def _fact(key: str, host: Mapping[str, str]) -> str:
 
 
 def _other_command(base: Report, new: Report) -> Iterator[Note]:
-    was, now = (wording.command(it) for it in (base, new))
+    was, now = (wording.command(report) for report in (base, new))
     if was != now:
-        shown = [printable(it, _NAME_LIMIT) for it in (was, now)]
+        shown = [printable(name, _NAME_LIMIT) for name in (was, now)]
         yield Note(
             "warning" if base.run.script != new.run.script else "info",
             "other-command",

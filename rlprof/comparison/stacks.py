@@ -30,7 +30,9 @@ FEWEST_BLOCKS: Final = 4
 
 ROOT_LABEL: Final = "all processes"
 
-UNLOCATED: Final = frozenset(PSEUDO_FRAMES[it] for it in (INVALID_FUNCTION, NO_STACK_FUNCTION))
+UNLOCATED: Final = frozenset(
+    PSEUDO_FRAMES[function] for function in (INVALID_FUNCTION, NO_STACK_FUNCTION)
+)
 """Labels of time of which no function is known."""
 
 _WORKING: Final = frozenset(
@@ -127,7 +129,7 @@ def roles_to_compare(base: Report, new: Report) -> tuple[tuple[str, ...], tuple[
     """
     of_base, of_new = ([row.role for row in report.processes] for report in (base, new))
     working = [Counter(role for role in roles if role in _WORKING) for roles in (of_base, of_new)]
-    counts = [sum(it.values()) for it in working]
+    counts = [sum(costs.values()) for costs in working]
     agree = set(working[0]) == set(working[1]) and (
         working[0] == working[1] or counts[0] != counts[1]
     )
@@ -142,14 +144,14 @@ def _plain_role(role: str) -> str:
 
 def _blocks(slices: Sequence[Slice]) -> tuple[dict[int, int], list[int]]:
     """The block of each steady slice, and the lengths of the blocks: equal as far as slices let."""
-    steady = [(at, it) for at, it in enumerate(slices) if it.phase is PhaseKind.STEADY]
-    whole = sum(it.end_us - it.start_us for _, it in steady)
+    steady = [(at, each) for at, each in enumerate(slices) if each.phase is PhaseKind.STEADY]
+    whole = sum(each.end_us - each.start_us for _, each in steady)
     count = min(MOST_BLOCKS, len(steady))
     block_of: dict[int, int] = {}
     lengths = [0] * count
     gone = 0
-    for at, it in steady:
-        length = it.end_us - it.start_us
+    for at, piece in steady:
+        length = piece.end_us - piece.start_us
         block = min(count - 1, int((gone + length / 2) / whole * count))
         block_of[at] = block
         lengths[block] += length
@@ -157,7 +159,7 @@ def _blocks(slices: Sequence[Slice]) -> tuple[dict[int, int], list[int]]:
     # A slice longer than a block leaves some of them empty.
     kept = [block for block, length in enumerate(lengths) if length]
     new = {block: at for at, block in enumerate(kept)}
-    return {at: new[it] for at, it in block_of.items()}, [lengths[it] for it in kept]
+    return {at: new[place] for at, place in block_of.items()}, [lengths[number] for number in kept]
 
 
 def _steps_by_block(
@@ -165,7 +167,7 @@ def _steps_by_block(
 ) -> tuple[float, ...]:
     """Steps of each window, in the block that its middle lies in."""
     steps = [0.0] * count
-    starts = [it.start_us for it in slices]
+    starts = [piece.start_us for piece in slices]
     for start, end, rate in report.throughput.series:
         block = block_of.get(bisect_right(starts, (start + end) / 2) - 1)
         if block is not None:
@@ -223,9 +225,9 @@ class _Growing:
             path.append(node)
             node = self._nodes[node].parent
         at = self._of_node[role, node] if node != NO_PARENT else self._below(0, role, "", "process")
-        for it in reversed(path):
-            at = self._below(at, *_named(self._nodes[it].frame, self._cwd))
-            self._of_node[role, it] = at
+        for frame in reversed(path):
+            at = self._below(at, *_named(self._nodes[frame].frame, self._cwd))
+            self._of_node[role, frame] = at
         return at
 
     def _below(self, parent: int, label: str, place: str, kind: str) -> int:
@@ -255,14 +257,14 @@ class _Growing:
 
     def _find_lines(self) -> None:
         """Find for each box the line that took longest, with what it called, and the one that called it."""
-        for role, node in sorted(self._of_node, key=lambda it: -it[1]):
+        for role, node in sorted(self._of_node, key=lambda pair: -pair[1]):
             parent = self._nodes[node].parent
             if parent != NO_PARENT:
                 above = (role, parent)
                 self._node_us[above] = self._node_us.get(above, 0) + self._node_us.get(
                     (role, node), 0
                 )
-        lines = {it: self._nodes[it[1]].frame.line for it in self._of_node}
+        lines = {place: self._nodes[place[1]].frame.line for place in self._of_node}
         for at, (line, share) in self._longest(lines).items():
             self._boxes[at].line, self._boxes[at].line_share = line, share
         for at, (line, _) in self._longest(self._calling_lines()).items():
@@ -271,7 +273,7 @@ class _Growing:
     def _calling_lines(self) -> dict[tuple[str, int], int]:
         """Return for each node the line of the nearest caller of the user's; 0 without one."""
         lines: dict[tuple[str, int], int] = {}
-        for role, node in sorted(self._of_node, key=lambda it: it[1]):
+        for role, node in sorted(self._of_node, key=lambda spot: spot[1]):
             parent = self._nodes[node].parent
             above = self._of_node.get((role, parent))
             if above is not None and self._boxes[above].kind == Origin.YOURS.value:
@@ -283,11 +285,11 @@ class _Growing:
     def _longest(self, lines: Mapping[tuple[str, int], int]) -> dict[int, tuple[int, float]]:
         """Return for each box the line with most of its time, and the part of it."""
         times: dict[int, Counter[int]] = {}
-        for it, line in lines.items():
-            times.setdefault(self._of_node[it], Counter())[line] += self._node_us.get(it, 0)
+        for place, line in lines.items():
+            times.setdefault(self._of_node[place], Counter())[line] += self._node_us.get(place, 0)
         longest = {}
         for at, us_of in times.items():
-            line = min(us_of, key=lambda it: (-us_of[it], it))
+            line = min(us_of, key=lambda place: (-us_of[place], place))
             longest[at] = line, us_of[line] / max(1, us_of.total())
         return longest
 

@@ -21,7 +21,7 @@ _MOST_ALERTS: Final = 4
 
 def comparison_as_svg(found: Comparison) -> str:
     """A picture that says why there is nothing to draw where there is nothing."""
-    names = [it.run.label or words.command_of(it) for it in (found.base, found.new)]
+    names = [report.run.label or words.command_of(report) for report in (found.base, found.new)]
     alerts = [note.text for note in found.notes if note.level != "info"]
     tree = found.tree
     boxes, pruned = ((), 0.0) if tree is None else drawn(tree)[:2]

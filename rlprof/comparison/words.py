@@ -146,7 +146,7 @@ def callers(row: OutlineRow) -> str:
     """
     if not row.through or row.own_caller is not None:
         return ""
-    first = next((it for it in row.through if it.kind == "yours"), row.through[0])
+    first = next((frame for frame in row.through if frame.kind == "yours"), row.through[0])
     more = "… › " if len(row.through) > 1 else ""
     return f"{printable(first.label, _CALLER_LIMIT)} › {more}"
 
@@ -166,8 +166,8 @@ def place(file: str, limit: int = 40) -> str:
     return text if len(text) <= limit else f"…{text[len(text) - limit + 1 :]}"
 
 
-def finding_name(it: FindingChange) -> str:
-    return printable(it.shown.finding.detector, _NAME_LIMIT)
+def finding_name(told: FindingChange) -> str:
+    return printable(told.shown.finding.detector, _NAME_LIMIT)
 
 
 def finding_names(found: Comparison, fate: Fate) -> list[str]:
@@ -177,10 +177,10 @@ def finding_names(found: Comparison, fate: Fate) -> list[str]:
     )
 
 
-def finding_place(it: FindingChange, found: Comparison) -> str:
+def finding_place(told: FindingChange, found: Comparison) -> str:
     """``train.py:12 step``, of the run that has it; empty when it names no line."""
-    report = found.base if it.new is None else found.new
-    locations = it.shown.finding.locations
+    report = found.base if told.new is None else found.new
+    locations = told.shown.finding.locations
     if not locations:
         return ""
     first = locations[0]
@@ -188,11 +188,11 @@ def finding_place(it: FindingChange, found: Comparison) -> str:
     return f"{file}:{first.line} {printable(first.function, _NAME_LIMIT)}"
 
 
-def finding_cost(it: FindingChange, value: Range | None) -> str:
+def finding_cost(told: FindingChange, value: Range | None) -> str:
     """Return what the fix would save, as a range."""
     if value is None:
         return NOTHING
-    if it.unit == "share":
+    if told.unit == "share":
         return wording.share_range(value)
     low, high = small_duration(value.low), small_duration(value.high)
     if value.low < value.high / 1000:
@@ -202,8 +202,8 @@ def finding_cost(it: FindingChange, value: Range | None) -> str:
     return f"{low} to {high}"
 
 
-def finding_unit(it: FindingChange) -> str:
-    return {"step": "per step", "share": "of steady time", "run": "of the run"}[it.unit]
+def finding_unit(told: FindingChange) -> str:
+    return {"step": "per step", "share": "of steady time", "run": "of the run"}[told.unit]
 
 
 class Figure(NamedTuple):
@@ -221,25 +221,35 @@ def figures(found: Comparison) -> list[Figure]:
     return [*map(_of_quantity, found.quantities), *map(_of_counter, found.counters)]
 
 
-def _of_quantity(it: Quantity) -> Figure:
-    told = "" if it.base is None or it.new is None else change(it.base, it.new)
-    return Figure(it.name, _amount(it, it.base), _amount(it, it.new), told, is_clear=False)
+def _of_quantity(quantity: Quantity) -> Figure:
+    told = (
+        "" if quantity.base is None or quantity.new is None else change(quantity.base, quantity.new)
+    )
+    return Figure(
+        quantity.name,
+        _amount(quantity, quantity.base),
+        _amount(quantity, quantity.new),
+        told,
+        is_clear=False,
+    )
 
 
-def _amount(it: Quantity, value: float | None) -> str:
+def _amount(quantity: Quantity, value: float | None) -> str:
     if value is None:
         return NOTHING
-    if it.unit == "bytes":
+    if quantity.unit == "bytes":
         return wording.size(value)
-    if it.unit == "cores":
+    if quantity.unit == "cores":
         return f"{value:.2f}"
     return small_duration(value)
 
 
-def _of_counter(it: CounterChange) -> Figure:
+def _of_counter(counted: CounterChange) -> Figure:
     base, new = (
-        NOTHING if value is None else facts.counter_value(it.name, value)
-        for value in (it.base, it.new)
+        NOTHING if value is None else facts.counter_value(counted.name, value)
+        for value in (counted.base, counted.new)
     )
-    name = f"{facts.counter_name(it.name)} per step"
-    return Figure(name, base, new, change(it.base or 0.0, it.new or 0.0), it.is_clear)
+    name = f"{facts.counter_name(counted.name)} per step"
+    return Figure(
+        name, base, new, change(counted.base or 0.0, counted.new or 0.0), counted.is_clear
+    )

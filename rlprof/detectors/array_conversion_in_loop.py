@@ -137,7 +137,7 @@ class _Search:
                     if line not in of_others:
                         self._by_line.setdefault((file, line), conversion)
         self._functions = {
-            (file, id(it.function)) for (file, _), it in self._by_line.items() if it.function
+            (file, id(hot.function)) for (file, _), hot in self._by_line.items() if hot.function
         }
 
     def claims(self) -> list[_ConversionTime]:
@@ -183,7 +183,7 @@ class _Search:
                 last_name(frame.function) in conversion.other_calls or is_policy_file(frame.file)
             ):
                 mine.extend(self.tree.subtree(child, self._is_users))
-        us = sum(self.tree.self_cost(it).wall_us for it in mine)
+        us = sum(self.tree.self_cost(each).wall_us for each in mine)
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
@@ -269,7 +269,7 @@ class _Search:
 def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
     whole, steps = profile.critical.wall_us, profile.steady_steps
-    claims = [it for it in search.claims() if it.nodes and not search.is_short(it, steps)]
+    claims = [each for each in search.claims() if each.nodes and not search.is_short(each, steps)]
     nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
     total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
     if not whole or total / whole < MIN_SHARE:

@@ -83,7 +83,7 @@ class _Accesses:
 
     def savings(self) -> Iterator[Saving]:
         for access in Access:
-            nodes = frozenset(node for node, it in self.nodes.items() if it is access)
+            nodes = frozenset(node for node, kind in self.nodes.items() if kind is access)
             if nodes:
                 yield Saving(nodes, REMOVABLE[access])
 
@@ -93,7 +93,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     accesses = _Accesses(profile)
     if not whole or not accesses.weights or accesses.us / whole < MIN_SHARE:
         return
-    access = max(accesses.by_access, key=lambda it: (accesses.by_access[it], it.value))
+    access = max(accesses.by_access, key=lambda kind: (accesses.by_access[kind], kind.value))
     yield Finding(
         title=f"{access.value} at {short_place(accesses.heaviest)} hold up the training",
         savings=tuple(accesses.savings()),
@@ -178,7 +178,7 @@ def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
             found[node] = found[parent]
             below.add(node)
     for node in [*_loading(lines, found)]:
-        for inside in tree.subtree(node, lambda it: lines.is_yours(tree.frame(it))):
+        for inside in tree.subtree(node, lambda other: lines.is_yours(tree.frame(other))):
             found.setdefault(inside, Access.READ)
     return found
 

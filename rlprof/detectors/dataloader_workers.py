@@ -29,7 +29,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     if not idle:
         return
     loading = _loading(view)
-    in_turn = any("SingleProcess" in it.name for it in loading)
+    in_turn = any("SingleProcess" in event.name for event in loading)
     evidence = [
         f"{count(len(loading))} batches hold the host for {duration(sum(event.dur for event in loading))}; for "
         f"{duration(idle)} of it, {percent(idle / view.wall.length)} of the trace, the GPU has nothing to do",
@@ -59,7 +59,7 @@ def idle_while_loading(view: TraceView) -> float:
     loading = _loading(view)
     spans = union((event.ts, event.end) for event in loading)
     idle = max(
-        (total(common(it.by_cause.get(IdleCause.DATA, ()), spans)) for it in view.idle),
+        (total(common(device.by_cause.get(IdleCause.DATA, ()), spans)) for device in view.idle),
         default=0.0,
     )
     is_much = idle >= MIN_SHARE * view.wall.length and len(loading) >= FEWEST_BATCHES

@@ -87,7 +87,7 @@ def _of_lines(
     )
     waiting = min(1.0, sum(upload.site.wait_us for upload in uploads) / max(1.0, in_run.total_us))
     copies = COPIES_LEFT[work]
-    heaviest = max(uploads, key=lambda it: it.site.bytes)
+    heaviest = max(uploads, key=lambda each: each.site.bytes)
     calls, moved = (
         sum(upload.site.calls for upload in uploads),
         sum(upload.site.bytes for upload in uploads),

@@ -65,7 +65,8 @@ def _place(tree: CallTree, node: int, names: Sequence[str]) -> int:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     component = next(
-        (it for it in profile.components if it.name == ENVIRONMENT and not it.is_marked), None
+        (each for each in profile.components if each.name == ENVIRONMENT and not each.is_marked),
+        None,
     )
     if component is None or component.priced_share < MIN_SHARE:
         return

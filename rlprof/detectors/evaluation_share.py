@@ -116,7 +116,7 @@ class _Search:
         frame = self.tree.frame(node)
         return (
             self.lines.is_yours(frame)
-            and any(frame.line in it for it in self._read(frame).evaluating_between)
+            and any(frame.line in lines for lines in self._read(frame).evaluating_between)
             and not self._acts(self.tree.nodes[node].parent)
         )
 
@@ -128,16 +128,16 @@ class _Search:
         if not self.lines.is_yours(frame) or frame.function == caller.function:
             return False
         # What the next action comes from is a part of how it acts: a search, a model.
-        return any(frame.line in it for it in self._read(frame).evaluating) and not self._acts(
-            parent
-        )
+        return any(
+            frame.line in lines for lines in self._read(frame).evaluating
+        ) and not self._acts(parent)
 
     def _acts(self, node: int) -> bool:
         """Tell whether an action of the training comes from what ``node`` or one of its callers does."""
         return handed_down(self.tree.nodes, node, self._is_acting, self._acting)
 
     def _is_acting(self, frame: Frame, above: bool) -> bool:
-        return above or any(frame.line in it for it in self._read(frame).acting)
+        return above or any(frame.line in lines for lines in self._read(frame).acting)
 
     def _read(self, frame: Frame) -> StepLoops:
         return step_loops(self._sources.get(frame.file, ""))

@@ -33,7 +33,9 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     of_loader = (
         f"; {duration(loading)} of it is a DataLoader's, and priced there" if loading else ""
     )
-    gaps = max((it.by_cause.get(IdleCause.DATA, ()) for it in view.idle), key=total, default=())
+    gaps = max(
+        (device.by_cause.get(IdleCause.DATA, ()) for device in view.idle), key=total, default=()
+    )
     regions = _regions(view, gaps)
     ranked = sorted(regions.items(), key=lambda item: (-item[1], item[0]))[:3]
     named = [(name, us) for name, us in ranked if us >= WORTH_NAMING * starved]

@@ -89,12 +89,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
         joining = _below(tree, node, {growth.callee})
         made_by = _below(tree, node, growth.makers - {growth.callee})
         # What the program computes to be joined it would compute anyhow.
-        making = [] if any(lines.is_yours(tree.frame(it)) for it in made_by) else made_by
+        making = [] if any(lines.is_yours(tree.frame(maker)) for maker in made_by) else made_by
         (alone if growth.is_alone else shared).add(node)
         alone.update(joining)
         made.update(making)
         line = lines.line(node)
-        weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *joining, *making))
+        weights[line] += sum(tree.self_cost(part).wall_us for part in (node, *joining, *making))
         grown[line] = growth
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
@@ -165,7 +165,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
                 continue
             is_kept = text in targets and _is_result(call, node)
             if is_kept or (value is not None and value.grows()):
-                others = {called_name(it) for it in calls} - {called_name(call)}
+                others = {called_name(each) for each in calls} - {called_name(call)}
                 makers = frozenset(
                     called_name(inner)
                     for part in call.args

@@ -56,7 +56,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     history = time.heaviest
     yield Finding(
         title=f"the {history.kind} goes through the history anew ({time.place})",
-        savings=tuple(saving for it in found for saving in _savings(it)),
+        savings=tuple(saving for rerun in found for saving in _savings(rerun)),
         locations=time.locations,
         evidence=(
             time.share_spent(f"in {history.network}"),

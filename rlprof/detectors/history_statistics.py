@@ -58,7 +58,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     told = time.heaviest.statistic
     yield Finding(
         title=f"{told.name} of all of {_shortened(told.container)}, each time ({time.place})",
-        savings=tuple(Saving(frozenset(it.nodes), _removable(it)) for it in sums),
+        savings=tuple(Saving(frozenset(each.nodes), _removable(each)) for each in sums),
         locations=time.locations,
         evidence=(
             time.share_spent("there"),

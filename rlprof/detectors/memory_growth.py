@@ -79,7 +79,7 @@ def _growing(processes: Sequence[ProcessMemory]) -> list[_GrowingProcess]:
         for process in processes
         if process.trend is not None and _is_growing(process, process.trend)
     ]
-    return sorted(found, key=lambda it: (-it.trend.bytes_per_hour, it.process.process))
+    return sorted(found, key=lambda growth: (-growth.trend.bytes_per_hour, growth.process.process))
 
 
 def _is_growing(process: ProcessMemory, trend: MemoryTrend) -> bool:
@@ -126,7 +126,7 @@ def _seen_functions(
     profile: Profile, growing: Sequence[_GrowingProcess], lines: UserLines
 ) -> dict[tuple[str, str], float]:
     """Functions of the user's by (file, name) with the part of a thread's steady time inside them."""
-    processes = {it.process.process for it in growing}
+    processes = {growth.process.process for growth in growing}
     most: dict[tuple[str, str], float] = {}
     for activity in profile.activities:
         if activity.process not in processes or not activity.wall_us:
@@ -151,7 +151,9 @@ def _title(trend: MemoryTrend, hours: float | None) -> str:
 
 def _locations(adding: Sequence[_AddingStatement], told: Sequence[GrownLine]) -> list[Line]:
     """The lines that a finding names: what adds, then what ran while memory grew."""
-    every = [it.line for it in adding] + [Line(it.file, it.line, it.function) for it in told]
+    every = [place.line for place in adding] + [
+        Line(place.file, place.line, place.function) for place in told
+    ]
     return list(dict.fromkeys(every))[:SHOWN_PLACES]
 
 
@@ -168,12 +170,16 @@ def _evidence(
     )
     if len(memory.processes) > 1:
         yield "by process: " + ", ".join(
-            _of_process(it, profile) for it in growing[:SHOWN_PROCESSES]
+            _of_process(growth, profile) for growth in growing[:SHOWN_PROCESSES]
         )
-    asked = [it.process.virtual_trend for it in growing if it.process.virtual_trend is not None]
+    asked = [
+        growth.process.virtual_trend
+        for growth in growing
+        if growth.process.virtual_trend is not None
+    ]
     if asked:
         yield (
-            f"{size(sum(it.grown_bytes for it in asked))} more addresses were asked for meanwhile: "
+            f"{size(sum(asker.grown_bytes for asker in asked))} more addresses were asked for meanwhile: "
             "this is new memory, not a buffer that fills up"
         )
     if memory.available_bytes is not None:

@@ -84,7 +84,7 @@ def _of_pulls(profile: Profile) -> Iterable[Finding]:
     if time is not None:
         yield Finding(
             title=f"weights are loaded anew at each step ({time.place})",
-            savings=tuple(Saving(frozenset(it.nodes), OF_PULLS) for it in found),
+            savings=tuple(Saving(frozenset(pull.nodes), OF_PULLS) for pull in found),
             locations=time.locations,
             evidence=(
                 time.share_spent("in it"),

@@ -124,7 +124,7 @@ class _Search:
             for statement in (module.statements_at(frame.line) if module else ())
             for expression in _called(statement)
         ]
-        networks = [it for it in called if it is not None and it.is_network]
+        networks = [value for value in called if value is not None and value.is_network]
         # What nobody has seen, heads[i](x), may be a network that is trained.
         return (
             None not in called

@@ -223,9 +223,11 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
     ]
     return tuple(
         OptimizerCall(
-            called_name(it), it.lineno, {word.arg: word.value for word in it.keywords if word.arg}
+            called_name(made),
+            made.lineno,
+            {word.arg: word.value for word in made.keywords if word.arg},
         )
-        for it in sorted(calls, key=lambda call: call.lineno)
+        for made in sorted(calls, key=lambda call: call.lineno)
     )
 
 

@@ -136,7 +136,10 @@ class _Written:
         """Subject of the advice: the dearest, or how it is flushed."""
         flushed = [sink for sink in _FLUSHED if self.by_sink.get(sink)]
         dearest = max(self.by_sink, key=lambda sink: (self.by_sink[sink], sink.value))
-        if dearest in _DATA and sum(self.by_sink[it] for it in flushed) >= MUCH_FLUSHED * self.us:
+        if (
+            dearest in _DATA
+            and sum(self.by_sink[sink] for sink in flushed) >= MUCH_FLUSHED * self.us
+        ):
             return max(flushed, key=lambda sink: self.by_sink[sink])
         return dearest
 
@@ -145,7 +148,7 @@ class _Written:
         unsure = self.output.shared - waiting
         is_flushed = self.main_sink in _FLUSHED
         for sink in Sink:
-            nodes = frozenset(node for node, it in self.output.sinks.items() if it is sink)
+            nodes = frozenset(node for node, kind in self.output.sinks.items() if kind is sink)
             nodes -= waiting | unsure
             if nodes:
                 keeps = is_flushed and sink in _DATA

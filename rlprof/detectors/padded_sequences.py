@@ -30,7 +30,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is None:
         return
-    savings = [Saving(frozenset(it.nodes), _removable(it)) for it in found]
+    savings = [Saving(frozenset(batches.nodes), _removable(batches)) for batches in found]
     backward = BackwardPass(profile, lines).saving(savings)
     yield Finding(
         title=f"sequences are filled up to a fixed length ({time.place})",

@@ -162,8 +162,8 @@ def _waits(
     moved, by a thread that sends or by another that reads from the same queue.
     """
     tree, kinds = profile.steady, profile.wait_kinds
-    waiting = frozenset(it for it in transport if kinds.get(it) in FOR_OTHERS)
-    costs = [tree.self_cost(it) for it in waiting]
+    waiting = frozenset(node for node in transport if kinds.get(node) in FOR_OTHERS)
+    costs = [tree.self_cost(node) for node in waiting]
     wall, idle = sum(cost.wall_us for cost in costs), sum(cost.idle_us for cost in costs)
     moving = len(profile.critical.threads) * sum(
         cost.busy_us
@@ -209,7 +209,7 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
     for line, us in _fed_by(profile, nodes).items():
         weights[line] += us
     whole = max(
-        profile.critical.wall_us, sum(it.wall_us for it in profile.activities if it.is_main)
+        profile.critical.wall_us, sum(each.wall_us for each in profile.activities if each.is_main)
     )
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     return lines.shown_locations(weights, max(1, whole))

@@ -120,7 +120,7 @@ def _over_steps(profile: Profile) -> Iterable[Finding]:
     forward = loops.us(loops.nodes)
     if not whole or forward < MIN_SHARE * whole:
         return
-    heaviest = max(loops.found, key=lambda it: loops.us(it.nodes))
+    heaviest = max(loops.found, key=lambda loop: loops.us(loop.nodes))
     backward = loops.backward()
     spent = f"{percent(forward / whole)} of the steady time is spent in that loop" + of_each_step(
         forward, profile.steady_steps

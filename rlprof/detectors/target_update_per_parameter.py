@@ -75,7 +75,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     for frame in {tree.frame(node) for node in tree.hot_nodes()}:
         if (update := _seen_update(lines, values, frame)) is not None:
             updates.setdefault(frame.file, {}).setdefault(frame.line, update)
-    times = {it: lines_time(tree, lines, _places(updates, it)) for it in MovedBy}
+    times = {way: lines_time(tree, lines, _places(updates, way)) for way in MovedBy}
     weights = {line: us for time in times.values() for line, us in time.weights.items()}
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
@@ -122,9 +122,9 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     )
     # An optimizer in a Python loop mixes tensors, too (optimizer-not-fused).
     updates = [
-        it
-        for it in averages_by_parameter(view.outermost_ops, FEWEST_PARAMETERS)
-        if not stepping.inside(*it.span)
+        run
+        for run in averages_by_parameter(view.outermost_ops, FEWEST_PARAMETERS)
+        if not stepping.inside(*run.span)
     ]
     held = sum(update.span.length for update in updates)
     if not updates or held < MIN_TRACE_SHARE * view.wall.length:
@@ -205,8 +205,8 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
         if any(_mixes_states(node, state_names) for node in statement.walk()):
             update = TargetUpdate(statement.first_line, MovedBy.SUM)
             # With the lines that take the state dicts: they are for this alone.
-            taken = (it for it in module.statements if it.function is statement.function)
-            for line in (statement, *(it for it in taken if any(_holding_states([it.node])))):
+            taken = (other for other in module.statements if other.function is statement.function)
+            for line in (statement, *(each for each in taken if any(_holding_states([each.node])))):
                 found |= dict.fromkeys(line.lines, update)
     return found
 
@@ -227,7 +227,7 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
             for name in ast.walk(node.generators[0].iter)
             if isinstance(name, ast.Name)
         }
-    return len({it for it in read if it in state_names or "state_dict()" in it}) > 1
+    return len({name for name in read if name in state_names or "state_dict()" in name}) > 1
 
 
 def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate | None:
@@ -294,7 +294,7 @@ def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) 
         loop.target, ast.Tuple
     ):  # Its values are those of the state dict that it goes through.
         own |= {ast.unparse(name) for name in ast.walk(loop.iter) if isinstance(name, ast.Name)}
-    return any(it in state_names or "state_dict()" in it for it in read - own)
+    return any(name in state_names or "state_dict()" in name for name in read - own)
 
 
 def _given_in_place(call: ast.expr) -> Iterator[ast.expr]:
@@ -346,7 +346,7 @@ def _zips_parameters(iterated: ast.expr) -> bool:
     if not isinstance(iterated, ast.Call) or called_name(iterated) != "zip":
         return False
     given = [argument for argument in iterated.args if isinstance(argument, ast.Call)]
-    return len(given) == 2 and all(called_name(it) in _PARAMETERS for it in given)
+    return len(given) == 2 and all(called_name(call) in _PARAMETERS for call in given)
 
 
 def _goes_through_state(iterated: ast.expr, state_names: frozenset[str]) -> bool:

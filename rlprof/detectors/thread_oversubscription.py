@@ -141,7 +141,7 @@ def _teams(loads: Collection[Workload]) -> Iterator[Workload]:
     for role in dict.fromkeys(load.role for load in loads):
         alike = [load for load in loads if load.role == role]
         if _native_share(alike) >= MIN_NATIVE:
-            yield from (it for it in alike if _native_share([it]) >= MIN_NATIVE / 4)
+            yield from (each for each in alike if _native_share([each]) >= MIN_NATIVE / 4)
 
 
 def _native_share(loads: Collection[Workload]) -> float:
@@ -202,11 +202,11 @@ def _cores(profile: Profile) -> str:
     return f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}"
 
 
-def _crowd(it: Workload, profile: Profile) -> float:
+def _crowd(workload: Workload, profile: Profile) -> float:
     """Threads of a team that is larger than any number of cores asks for; they sleep at barriers, so that
     their CPU time does not tell how many there are.
     """
-    size = _native_threads(it, profile) or 0.0
+    size = _native_threads(workload, profile) or 0.0
     return size + 1 if size > CROWDED_TEAM * profile.load.cores + 1 else 0.0
 
 
@@ -222,7 +222,7 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
     else:
         critical = [activity for activity in profile.activities if activity.is_critical]
         own = {team.process for team in teams}
-        wall = sum(it.wall_us for it in critical)
+        wall = sum(activity.wall_us for activity in critical)
         part = sum(activity.working_us for activity in critical if activity.process in own) / max(
             1, wall
         )
@@ -235,8 +235,8 @@ def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
 
 def _operations_are_long(profile: Profile) -> bool:
     critical = [activity for activity in profile.activities if activity.is_critical]
-    busy = sum(it.working_us for it in critical)
-    on_cpu = sum(it.on_cpu_us for it in critical)
+    busy = sum(activity.working_us for activity in critical)
+    on_cpu = sum(activity.on_cpu_us for activity in critical)
     # The interval is of busy time, which a thread may spend in the run queue.
     return bool(busy) and (
         profile.critical.sample_interval_us * min(1.0, on_cpu / busy) > LONG_OPERATION_US

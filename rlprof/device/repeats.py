@@ -90,7 +90,7 @@ def averages_by_parameter(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
             names = [op.name for op in run]
             mixed = names.count(_LERP)
             if _SCALING & set(names):
-                mixed += max(names.count(it) for it in _WRITING)
+                mixed += max(names.count(name) for name in _WRITING)
             if mixed >= least:
                 yield Repeat(run[0], TimeSpan(run[0].ts, run[-1].end), mixed, len(run))
 

@@ -75,7 +75,8 @@ def without_by_device(spent: Iterable[Row], beside: Iterable[Row]) -> float:
     """Time in rows of ``spent`` and in none ``beside`` them, of the device with most of it."""
     own, others = _spans(spent), _spans(beside)
     return max(
-        (total(without(union(spans), union(others[it]))) for it, spans in own.items()), default=0.0
+        (total(without(union(spans), union(others[device]))) for device, spans in own.items()),
+        default=0.0,
     )
 
 

@@ -35,7 +35,7 @@ def _written(block: of.Block) -> Iterator[str]:
             yield from [f"{_line(title)}:"] if title else []
             marks = ("" if item.mark == "-" else f"{item.mark} " for item in items)
             yield "\n".join(
-                f"- {mark}{_line(it.text)}" for mark, it in zip(marks, items, strict=True)
+                f"- {mark}{_line(item.text)}" for mark, item in zip(marks, items, strict=True)
             )
         case of.Remarks(title, notes) if notes:
             yield f"{title}:"

@@ -129,7 +129,7 @@ def _table(block: of.Table, width: int) -> RichTable:
         show_header=block.is_headed,
         header_style="dim",
     )
-    shown = [it for it in block.columns if not it.under and width >= it.from_width]
+    shown = [each for each in block.columns if not each.under and width >= each.from_width]
     for column in shown:
         no_wrap = column.is_figure if column.wraps is None else not column.wraps
         table.add_column(

@@ -53,7 +53,7 @@ class PairedBase:
         return Work.of(Side.BASE, runs)
 
     def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
-        pairs = [RatePair(*it) for it in zip(base.rates, head.rates, strict=True)]
+        pairs = [RatePair(*rates) for rates in zip(base.rates, head.rates, strict=True)]
         return decide(pairs, settings, in_turns=self.in_turns)
 
 

@@ -169,7 +169,7 @@ class _Counted:
     @classmethod
     def of(cls, name: str, base: Sequence[RunCounters], head: Sequence[RunCounters]) -> _Counted:
         was, now = (
-            tuple(_Count(it.per_step.get(name, 0.0), it.steps) for it in side)
+            tuple(_Count(run.per_step.get(name, 0.0), run.steps) for run in side)
             for side in (base, head)
         )
         return cls(name, was, now)
@@ -186,22 +186,24 @@ class _Counted:
     @property
     def highest(self) -> _Count:
         """The run of base that has most."""
-        return max(self.base, key=lambda it: it.total) if self.is_of_runs else max(self.base)
+        return max(self.base, key=lambda run: run.total) if self.is_of_runs else max(self.base)
 
     def comparable(self, side: Sequence[_Count]) -> list[float]:
         """Per step; of what belongs to runs, as if each had made the steps of ``highest``."""
         steps = self.highest.steps
-        return [it.total / steps if self.is_of_runs else it.per_step for it in side]
+        return [run.total / steps if self.is_of_runs else run.per_step for run in side]
 
     @property
     def variation(self) -> float:
         """From the lowest to the highest run of the side that varies more."""
-        return max(max(it) - min(it) for it in map(self.comparable, (self.base, self.head)))
+        return max(
+            max(counts) - min(counts) for counts in map(self.comparable, (self.base, self.head))
+        )
 
     @property
     def agrees(self) -> bool:
         """True if all runs of a side do."""
-        fewest = min(it.steps for it in self.head)
+        fewest = min(run.steps for run in self.head)
         steps = self.highest.steps if self.is_of_runs else fewest
         return self.variation * steps < ROUNDING
 
@@ -222,7 +224,8 @@ class _Counted:
     def is_above(self, allowed: float) -> bool:
         """Tell whether every run of head is."""
         return all(
-            (it.per_step - self.most(allowed, it.steps)) * it.steps > ROUNDING for it in self.head
+            (run.per_step - self.most(allowed, run.steps)) * run.steps > ROUNDING
+            for run in self.head
         )
 
 
@@ -231,11 +234,11 @@ def _difference(counted: _Counted, asked: Mapping[str, float | None]) -> Counter
     fails = allowed is not None and counted.is_above(allowed)
     if allowed is not None:
         why = _in_words(counted, allowed, why) if fails else _fine_in_words(counted, allowed, why)
-        allowed = counted.most(allowed, median(it.steps for it in counted.head))
+        allowed = counted.most(allowed, median(run.steps for run in counted.head))
     return CounterDifference(
         name=counted.name,
-        base=median(it.per_step for it in counted.base),
-        head=median(it.per_step for it in counted.head),
+        base=median(run.per_step for run in counted.base),
+        head=median(run.per_step for run in counted.head),
         allowed=allowed,
         fails=fails,
         reason=why,
@@ -243,7 +246,7 @@ def _difference(counted: _Counted, asked: Mapping[str, float | None]) -> Counter
 
 
 def _not_known(counted: _Counted) -> CounterDifference:
-    head = median(it.per_step for it in counted.head)
+    head = median(run.per_step for run in counted.head)
     return CounterDifference(
         counted.name, None, head, None, False, "not judged: base does not tell it"
     )
@@ -292,7 +295,7 @@ def _in_words(counted: _Counted, allowed: float, why: str) -> str:
 
 
 def _too_many(counted: _Counted, allowed: float, now: float) -> str:
-    lowest = min(counted.head, key=lambda it: it.total)
+    lowest = min(counted.head, key=lambda run: run.total)
     if counted.is_of_runs:
         return f"{count(round(lowest.total))} in a run, {_most_in_a_run(counted, allowed)} allowed"
     most = counted.most(allowed, lowest.steps)
@@ -310,7 +313,7 @@ def _fine_in_words(counted: _Counted, allowed: float, why: str) -> str:
     if counted.is_of_runs:
         most = f"{_most_in_a_run(counted, allowed)} allowed in a run"
     else:
-        most = f"{count(counted.most(allowed, median(it.steps for it in counted.head)))} allowed"
+        most = f"{count(counted.most(allowed, median(run.steps for run in counted.head)))} allowed"
     return f"more, but not beyond the {most}{_in_brackets(why)}"
 
 

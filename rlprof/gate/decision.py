@@ -301,7 +301,7 @@ def _look(
                 measure(slice(start, end), confirming_error),
                 measure(slice(0, end), settings.error),
             ]
-        if all(_is_beyond(it, settings) for it in slower):
+        if all(_is_beyond(interval, settings) for interval in slower):
             return _Series(_Answer.SLOWER, end)
     return _Series(_Answer.UNCLEAR, end)
 

@@ -118,10 +118,10 @@ def _of_all_steps(throughput: Throughput, steady: Sequence[SteadyWindow]) -> Int
     if not throughput.total_steps or not steady:
         return settled  # The program prints its rate now and then, and that is all there is.
     steps, time_s = (
-        sum(it.steps for it in steady),
+        sum(rate.steps for rate in steady),
         sum(window.end - window.start for window in steady),
     )
-    return Interval(*(it / settled.median * steps / time_s for it in settled))
+    return Interval(*(rate / settled.median * steps / time_s for rate in settled))
 
 
 def _steady_windows(begun: float, pace: Pace) -> Iterator[SteadyWindow]:
@@ -228,7 +228,7 @@ def launches_of(recording: Recording, run: str) -> float:
     ]
     told = {window.window.process: _per_update(window) for window in view_windows(first)}
     seen = {process: rate for process, rate in told.items() if rate is not None}
-    if sum(updates[it] for it in updates.keys() - seen.keys()) > _UNSEEN * made:
+    if sum(updates[process] for process in updates.keys() - seen.keys()) > _UNSEEN * made:
         fates = {window.fate for window in first if window.process not in seen}
         why = [_FATES[fate] for fate in sorted(fates) if fate in _FATES]
         raise _unseen(

@@ -43,10 +43,14 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
     run: dict[str, Json] = {
         "tool": {"driver": _driver(outcome)},
         "automationDetails": {"id": "rlprof-check/"},
-        "invocations": [_invocation(outcome, [it for it in worse if it.place is None])],
+        "invocations": [
+            _invocation(outcome, [finding for finding in worse if finding.place is None])
+        ],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}},
-        "results": [_result(it, it.place) for it in worse if it.place is not None],
+        "results": [
+            _result(finding, finding.place) for finding in worse if finding.place is not None
+        ],
     }
     return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -132,10 +136,10 @@ def _file_of(function: GrownFunction, report: Report) -> str:
 
 def _place(change: FindingChange, root: str) -> _SarifPlace | None:
     """The first of head in a file of the repository."""
-    for it in () if change.new is None else change.new.finding.locations:
-        path = own_path(it.file, root)
+    for location in () if change.new is None else change.new.finding.locations:
+        path = own_path(location.file, root)
         if path is not None:
-            return _SarifPlace(path, it.line, it.function)
+            return _SarifPlace(path, location.line, location.function)
     return None
 
 

@@ -117,7 +117,9 @@ def turns_of(
     that is not there yet; others lie beside it. Raises what ``see_end`` raises, and :class:`MeasureError` when
     the turns themselves went wrong.
     """
-    asked, answered, log = (place.with_suffix(it) for it in (".asked.json", ".json", ".log"))
+    asked, answered, log = (
+        place.with_suffix(suffix) for suffix in (".asked.json", ".json", ".log")
+    )
     first, second = sessions
     write_message(asked, _Request((first.pid, second.pid), str(answered)))
     with ProcessSession(
@@ -228,7 +230,11 @@ class _Tree:
         """The root first: it must not see its child stopped while it runs itself."""
         for _ in range(_ROUNDS):
             seen = set(self._stopped)
-            new = [it for it in (self._pid, *procfs.descendants(self._pid)) if it not in seen]
+            new = [
+                process
+                for process in (self._pid, *procfs.descendants(self._pid))
+                if process not in seen
+            ]
             if not self.is_alive or not new:
                 break
             for pid in new:

@@ -46,7 +46,7 @@ def _because(outcome: Outcome) -> str:
         return "no counter of head is above what is allowed." if outcome.runs else "nothing ran."
     ratio = f"head makes {times(outcome.decision.ratio)} the {rate_name(outcome)} of base"
     asked, least = (
-        wording.percent(it) for it in (outcome.decision.asked, outcome.decision.min_effect)
+        wording.percent(share) for share in (outcome.decision.asked, outcome.decision.min_effect)
     )
     told = {
         Verdict.PASS: f"it is not slower by {asked} or more",
@@ -137,20 +137,24 @@ class CounterCells(NamedTuple):
     head: str
 
 
-def counter_cells(it: CounterDifference, outcome: Outcome) -> CounterCells:
-    name = printable(it.name, _NAME_LIMIT)
-    if it.name not in NEVER_BY_CLOCK or not outcome.runs:
-        return CounterCells(name, "per step", counter_value(it.base), counter_value(it.head))
+def counter_cells(difference: CounterDifference, outcome: Outcome) -> CounterCells:
+    name = printable(difference.name, _NAME_LIMIT)
+    if difference.name not in NEVER_BY_CLOCK or not outcome.runs:
+        return CounterCells(
+            name, "per step", counter_value(difference.base), counter_value(difference.head)
+        )
     base, head = (
-        NOTHING if value is None else units.count(round(_of_a_run(it.name, outcome, side), 1))
-        for value, side in ((it.base, Side.BASE), (it.head, Side.HEAD))
+        NOTHING
+        if value is None
+        else units.count(round(_of_a_run(difference.name, outcome, side), 1))
+        for value, side in ((difference.base, Side.BASE), (difference.head, Side.HEAD))
     )
     return CounterCells(name, "a run", base, head)
 
 
 def _of_a_run(name: str, outcome: Outcome, side: Side) -> float:
     """In a usual run of ``side``, of as many steps as it made."""
-    return median(it.per_step.get(name, 0.0) * it.steps for it in outcome.counted(side))
+    return median(run.per_step.get(name, 0.0) * run.steps for run in outcome.counted(side))
 
 
 def counter_value(value: float | None) -> str:
@@ -205,12 +209,12 @@ def found_regressions(outcome: Outcome) -> list[HeadedLines]:
 
 
 def _found_regressions(outcome: Outcome, found: Comparison) -> Iterator[HeadedLines]:
-    reads = [read(it, found) for it in reads_of(outcome)]
+    reads = [read(more, found) for more in reads_of(outcome)]
     if reads:
         yield HeadedLines("Lines of head that read tensors more often per step:", tuple(reads))
     findings = tuple(finding(other, found) for other in worse_findings(outcome))
-    functions = tuple(function(it, found) for it in slower_functions(outcome))
-    alone = tuple(finding_in_head(it, found) for it in in_head_only(outcome))
+    functions = tuple(function(grown, found) for grown in slower_functions(outcome))
+    alone = tuple(finding_in_head(reached, found) for reached in in_head_only(outcome))
     if found.rate is None:
         yield HeadedLines(f"{_why_no_rate(found)}:" if alone else f"{_why_no_rate(found)}.", alone)
     if findings:
@@ -282,21 +286,21 @@ def _named(change: FindingChange, found: Comparison) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def function(it: GrownFunction, found: Comparison) -> str:
+def function(grown: GrownFunction, found: Comparison) -> str:
     """``grew: Recorder._on_step, train.py:28, in deepcopy, +530 µs per step (not seen in base)``."""
     tree = found.tree
     assert tree is not None, "functions come from a tree"
-    parts = [printable(it.label, _NAME_LIMIT)]
-    if it.place:
-        line = f":{it.line}" if it.line else ""
-        parts.append(f"{comparison_words.place(it.place, 50)}{line}")
-    if it.inside:
-        parts.append(f"in {printable(it.inside, _NAME_LIMIT)}")
-    waiting = ", mostly waiting" if it.waits else ""
-    cost = comparison_words.cost(tree, it.change_us)
+    parts = [printable(grown.label, _NAME_LIMIT)]
+    if grown.place:
+        line = f":{grown.line}" if grown.line else ""
+        parts.append(f"{comparison_words.place(grown.place, 50)}{line}")
+    if grown.inside:
+        parts.append(f"in {printable(grown.inside, _NAME_LIMIT)}")
+    waiting = ", mostly waiting" if grown.waits else ""
+    cost = comparison_words.cost(tree, grown.change_us)
     parts.append(f"+{cost} {comparison_words.per(tree)}{waiting}")
     # Not "new": what is too brief is never sampled.
-    was = comparison_words.cost(tree, it.base_us) if it.base_us else "not seen"
+    was = comparison_words.cost(tree, grown.base_us) if grown.base_us else "not seen"
     return wording.unglued(f"grew: {', '.join(parts)} ({was} in base)")
 
 

@@ -48,7 +48,9 @@ def history_document(history: History) -> Iterator[Block]:
         yield Table(_COLUMNS, [_cells(row) for row in history.rows])
     if len(history.rows) > 1:
         yield TerminalOnly(Paragraph([StyledText(_LEGEND, "dim")]))
-    yield Items([Item(printable(it.reason, 300), "not read:", "yellow") for it in history.unread])
+    yield Items(
+        [Item(printable(file.reason, 300), "not read:", "yellow") for file in history.unread]
+    )
 
 
 def _cells(row: HistoryRow) -> list[Cell]:

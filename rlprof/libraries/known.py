@@ -74,7 +74,9 @@ def functions_of(
 
 def library_of(package: str) -> Library | None:
     """The one that a top-level package is of, if it is known."""
-    return next((it for it in LIBRARIES if re.fullmatch(_packages(it) or "-", package)), None)
+    return next(
+        (library for library in LIBRARIES if re.fullmatch(_packages(library) or "-", package)), None
+    )
 
 
 def packages_of(chosen: Callable[[Library], bool]) -> Callable[[str], bool]:

@@ -75,7 +75,9 @@ def _native_threads(recording: Recording) -> Iterator[int]:
         seen[thread] += wall
         if not is_unlocated[node]:
             with_stack.add(thread)
-    readable = {recording.threads[it].process for it in with_stack if recording.threads[it].is_main}
+    readable = {
+        recording.threads[each].process for each in with_stack if recording.threads[each].is_main
+    }
     for thread in sorted(seen.keys() - with_stack):
         if seen[thread] < LEAST_SEEN_US:
             continue

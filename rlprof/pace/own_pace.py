@@ -22,14 +22,14 @@ def at_own_pace(recording: Recording) -> Recording:
     Everything is cut for all processes: others may have waited for the one under the profiler.
     """
     slowed = tuple(_overlapping(recording.windows, recording.torch_windows))
-    cut_us = sum(recording.windows[it].length_us for it in slowed)
+    cut_us = sum(recording.windows[number].length_us for number in slowed)
     if not slowed or cut_us > MOST_CUT * recording.run.wall_us:
         return recording
     return _without(recording, frozenset(slowed))
 
 
 def _overlapping(windows: Sequence[Window], slowed: Iterable[TorchWindow]) -> Iterable[int]:
-    spans = [(it.begun_us, it.ended_us) for it in slowed]
+    spans = [(slow.begun_us, slow.ended_us) for slow in slowed]
     for window in windows:
         if any(begun < window.end_us and ended > window.start_us for begun, ended in spans):
             yield window.id
@@ -40,7 +40,10 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
     kept = [window.id not in cut for window in windows]
     new_id = [count - 1 for count in accumulate(map(int, kept))]
     starts = [window.start_us for window in windows]
-    gone = [0, *accumulate(0 if it else w.length_us for w, it in zip(windows, kept, strict=True))]
+    gone = [
+        0,
+        *accumulate(0 if left else w.length_us for w, left in zip(windows, kept, strict=True)),
+    ]
 
     def moved(at_us: int) -> int:
         """The same moment, less what was cut before it."""
@@ -93,7 +96,7 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
 def _samples(samples: Samples, kept: Sequence[bool], new_id: Sequence[int]) -> Samples:
     result = Samples()
     chosen = [kept[window] for window in samples.window]
-    result.window.extend(new_id[it] for it in compress(samples.window, chosen))
+    result.window.extend(new_id[window] for window in compress(samples.window, chosen))
     for name in ("thread", "node", "wall_us", "idle_us", "cpu_us"):
         getattr(result, name).extend(compress(getattr(samples, name), chosen))
     return result

@@ -31,8 +31,10 @@ class Sale:
         rest = list(findings)
         while rest:
             claims = [
-                claim_of(it, self._measures[it.phase], frozenset(self._sellers[it.phase]))
-                for it in rest
+                claim_of(
+                    seller, self._measures[seller.phase], frozenset(self._sellers[seller.phase])
+                )
+                for seller in rest
             ]
             best = max(range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i))
             finding, claim = rest.pop(best), claims[best]
@@ -109,7 +111,7 @@ class Sale:
                 sold_us[sellers[node]] = sold_us.get(sellers[node], 0) + wall_us
         if not whole_us or 2 * sum(sold_us.values()) < whole_us:
             return None
-        return max(sold_us, key=lambda it: (sold_us[it], -it))
+        return max(sold_us, key=lambda seller: (sold_us[seller], -seller))
 
 
 def price(findings: Iterable[Finding], profile: Profile) -> Priced:

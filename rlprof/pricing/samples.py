@@ -156,8 +156,8 @@ def _measure_critical(profile: Profile) -> PriceBasis | None:
     None where there are free cores, and where these threads wait for others, or are not there all the time.
     """
     critical = [activity for activity in profile.activities if activity.is_critical]
-    wall = sum(it.wall_us for it in critical)
-    threads = {it.thread for it in critical}
+    wall = sum(activity.wall_us for activity in critical)
+    threads = {activity.thread for activity in critical}
     waited = sum(
         wait.wall_us for wait in profile.waits if wait.thread in threads and wait.kind in FOR_OTHERS
     )

@@ -219,14 +219,16 @@ def _candidates(
     if kind is not WaitKind.FUTURE and all(_is_within_process(recording, node) for node in nodes):
         return [own]
     parents = logical_parents(recording.processes, roles)
-    children = [it for it, parent in parents.items() if parent == own]
+    children = [child for child, parent in parents.items() if parent == own]
     if kind is WaitKind.FUTURE and not children:
         return [own]
     if kind in _FROM_PARENT_TO_CHILDREN:
         related = children
     else:
         above = parents.get(own)
-        siblings = [it for it, parent in parents.items() if above is not None and parent == above]
+        siblings = [
+            sibling for sibling, parent in parents.items() if above is not None and parent == above
+        ]
         related = children + ([above] if above is not None else [])
         # Pipes join parents and children; queues, events and locks are shared by all.
         if kind is not WaitKind.PIPE or not related:
@@ -271,7 +273,7 @@ def _path(frame: Frame) -> str:
 
 def _waits_for_the_gil(thread: Thread, windows: Mapping[int, int], working: _Working) -> bool:
     """Tell whether other Python threads of the process worked for most of a wait that says nothing."""
-    mates = [it for it in working.threads(thread.process) if it.id != thread.id]
+    mates = [other for other in working.threads(thread.process) if other.id != thread.id]
     total = sum(windows.values())
     worked = sum(
         us * min(1.0, sum(working.share(mate.id, window) for mate in mates))

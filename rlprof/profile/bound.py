@@ -61,7 +61,7 @@ def find_bound(
         return Bound(BoundBy.PROCESS, tuple(sorted(own)), working, text)
     kinds: dict[WaitKind, float] = defaultdict(float)
     for wait in waits:
-        if wait.process in own and wait.thread in {it.thread for it in critical}:
+        if wait.process in own and wait.thread in {activity.thread for activity in critical}:
             kinds[wait.kind] += wait.wall_us / wall
     return _bound_by_wait(own, kinds, waits, roles, processes)
 
@@ -117,7 +117,7 @@ def _awaited(own: Collection[int], waits: Sequence[Wait]) -> set[int]:
             waited += wait.wall_us
             for process, part in wait.on:
                 worked[process] += part * wait.wall_us
-    return {it for it, us in worked.items() if us >= WORKED_MEANWHILE * waited}
+    return {thread for thread, us in worked.items() if us >= WORKED_MEANWHILE * waited}
 
 
 def _do(ids: Collection[int], verb: str) -> str:

@@ -161,7 +161,9 @@ def _without_python_us(activities: Collection[Activity], load: HostLoad) -> floa
     python: dict[int, float] = defaultdict(float)
     for activity in activities:
         python[activity.process] += activity.on_cpu_us
-    return sum(max(0.0, us - python[it]) for it, us in load.by_process if it in python)
+    return sum(
+        max(0.0, us - python[process]) for process, us in load.by_process if process in python
+    )
 
 
 def _cpu_by_thread(

@@ -215,7 +215,9 @@ def _is_stepped_and_reset(frame: Frame, sources: Mapping[str, str]) -> bool:
     function = module.function_at(frame.line) if module else None
     if module is None or function is None or not function.class_name:
         return False
-    names = {it.node.name for it in module.functions if it.class_name == function.class_name}
+    names = {
+        other.node.name for other in module.functions if other.class_name == function.class_name
+    }
     return names >= {"step", "reset"}
 
 

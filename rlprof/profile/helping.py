@@ -52,7 +52,7 @@ def weigh_helpers(
     at_once = sum(waited) / max(waited) if any(waited) else 1.0
     left = float(sum(waited))
     parts = {}
-    for role, group in sorted(groups.items(), key=lambda it: (-it[1].longest_us, it[0])):
+    for role, group in sorted(groups.items(), key=lambda pair: (-pair[1].longest_us, pair[0])):
         filled = min(left, group.longest_us * at_once)
         parts[role] = filled / group.counted_us if group.counted_us else 0.0
         left -= filled

@@ -68,7 +68,7 @@ def find_updates(
     exchanging = around | _functions_above(nodes, messages)
     asking_functions = _functions_above(nodes, networks)
     level = _by_function(
-        nodes, ((_caller(nodes, it), total_us[it]) for it in _topmost(nodes, gradients))
+        nodes, ((_caller(nodes, node), total_us[node]) for node in _topmost(nodes, gradients))
     )
     learns: set[_Line] = set()
     ready: set[_Line] = set()
@@ -167,7 +167,7 @@ def _functions_above(nodes: Sequence[Node], below: Iterable[int]) -> set[_Functi
         while current != NO_PARENT and current not in seen:
             seen.add(current)
             current = nodes[current].parent
-    return {(nodes[it].frame.file, nodes[it].frame.function) for it in seen}
+    return {(nodes[each].frame.file, nodes[each].frame.function) for each in seen}
 
 
 def _lines_above(

@@ -79,13 +79,13 @@ def workloads(profile: Profile) -> tuple[Workload, ...]:
         python[activity.process] += activity.on_cpu_us
     all_cpu = dict(profile.load.by_process)
     return tuple(
-        _workload(it, profile, python[it.process], all_cpu.get(it.process, 0))
-        for it in profile.activities
-        if it.is_main
-        and it.role not in SERVICES
-        and it.role != LAUNCHER
-        and it.wall_us
-        and it.wall_us >= LEAST_PRESENT * profile.steady_us
+        _workload(each, profile, python[each.process], all_cpu.get(each.process, 0))
+        for each in profile.activities
+        if each.is_main
+        and each.role not in SERVICES
+        and each.role != LAUNCHER
+        and each.wall_us
+        and each.wall_us >= LEAST_PRESENT * profile.steady_us
     )
 
 

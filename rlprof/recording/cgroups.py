@@ -51,19 +51,24 @@ class ControlGroups:
 
     def cpu_quota(self) -> float | None:
         """Cores that the groups allow: the least on the way up; None where there is no limit."""
-        return min((quota for it in self.cpu if (quota := _quota(it)) is not None), default=None)
+        return min(
+            (quota for folder in self.cpu if (quota := _quota(folder)) is not None), default=None
+        )
 
     def throttled_us(self) -> int | None:
         """Time in which a quota kept the group from running (µs, since the group began).
 
         None where there is no quota: nothing can be throttled then.
         """
-        return max((us for it in self.cpu if (us := _throttled_us(it)) is not None), default=None)
+        return max(
+            (us for folder in self.cpu if (us := _throttled_us(folder)) is not None), default=None
+        )
 
     def memory_headroom_bytes(self) -> int | None:
         """Return what the memory limits leave: the least on the way up; None where there is no limit."""
         return min(
-            (room for it in self.memory if (room := _headroom(it)) is not None), default=None
+            (room for folder in self.memory if (room := _headroom(folder)) is not None),
+            default=None,
         )
 
     def further_tasks(self) -> int | None:
@@ -87,7 +92,7 @@ def _folders(controller: str, root: Path, membership: Path) -> list[Path]:
             continue
         base = root / controller if controllers else root
         group = base / path.lstrip("/")
-        folders |= {it: None for it in (group, *group.parents) if base in it.parents}
+        folders |= {folder: None for folder in (group, *group.parents) if base in folder.parents}
     return list(folders)
 
 

@@ -83,7 +83,7 @@ class GaugeReader:
                 live.append(tracked)
             else:
                 self._seen.pop(_key(tracked), None)
-        return sorted(live, key=lambda it: self._totals(it).pss_asked_us)
+        return sorted(live, key=lambda process: self._totals(process).pss_asked_us)
 
     def _totals(self, tracked: TrackedProcess) -> _Totals:
         return self._seen.get(_key(tracked), _Totals({}, -PSS_EVERY_US))

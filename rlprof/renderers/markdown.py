@@ -54,7 +54,9 @@ def _render(report: Report, options: Mapping[str, str]) -> str:
     room = _Room(MOST_CHARACTERS - _ROOM_FOR_REMARKS)
     head = room.fitting(_head(report, places))
     tail = room.fitting(_tail(report, places))
-    details = room.leading(_detail(it, report, places) for it in wording.all_known(report))
+    details = room.leading(
+        _detail(finding, report, places) for finding in wording.all_known(report)
+    )
     parts = [*head, *details, *_left_out(report, len(details), room), *tail]
     return "\n\n".join(parts) + "\n"
 

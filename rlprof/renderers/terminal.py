@@ -104,7 +104,7 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
         yield Section(
-            "Paid once, at the start", [Paragraph([paid_once(it, report) for it in once])]
+            "Paid once, at the start", [Paragraph([paid_once(each, report) for each in once])]
         )
     if report.also_seen:
         seen = Paragraph([also_seen(priced, report) for priced in report.also_seen])
@@ -247,7 +247,7 @@ def _place(location: Location, report: Report) -> str:
 def time_sections(report: Report) -> Iterator[Section]:
     """Parts of training and waits, the program's own phases, and how far each is from what it could do alone."""
     if parts := parts_of_the_time(report):
-        about = [Paragraph([it]) for it in [about_the_parts(report)] if it]
+        about = [Paragraph([line]) for line in [about_the_parts(report)] if line]
         table = _parts(parts, "part", with_waits=waits_for_cores(report))
         yield Section("Where the time goes", [table, *about])
     if phases := marked_phases(report):

@@ -198,7 +198,7 @@ def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
             thread="" if threads[wait.thread].is_main else threads[wait.thread].name,
             kind=wait.kind.value,
             share=min(1.0, wait.wall_us / length),
-            on=tuple((processes[it].pid, role(it), part) for it, part in wait.on),
+            on=tuple((processes[process].pid, role(process), part) for process, part in wait.on),
         )
         for wait in profile.waits
     )

@@ -104,7 +104,7 @@ def cut_slices(
     longest_us = (windows[-1].end_us - windows[0].start_us) / most
     slices: list[Slice] = []
     slice_of = []
-    for phase, group in groupby(windows, key=lambda it: _phase_at(it, phases)):
+    for phase, group in groupby(windows, key=lambda at_us: _phase_at(at_us, phases)):
         begun = False
         for window in group:
             last = slices[-1] if begun else None
@@ -164,7 +164,7 @@ def _by_role(
         if gauge.name == gauge_name:
             sums[roles[gauge.process]][gauge.window] += gauge.value
     unit = "cores" if group == "cores" else "bytes"
-    for role, of_role in sorted(sums.items(), key=lambda it: (-sum(it[1].values()), it[0])):
+    for role, of_role in sorted(sums.items(), key=lambda pair: (-sum(pair[1].values()), pair[0])):
         per = [window.length_us if group == "cores" else 1 for window in recording.windows]
         values = (of_role[i] / per[i] if i in of_role and per[i] else None for i in range(len(per)))
         yield TimeSeries(group, role, unit, tuple(values))

@@ -66,7 +66,7 @@ def threads_with_time(report: Report) -> Iterator[ThreadStacks]:
     times: dict[int, list[StackTime]] = {}
     for number, thread, *rest in detail.samples.rows():
         times.setdefault(thread, []).append(StackTime(number, *rest))
-    threads = sorted(detail.threads, key=lambda it: (it.process, not it.is_main, it.id))
+    threads = sorted(detail.threads, key=lambda one: (one.process, not one.is_main, one.id))
     for each in threads:
         if each.id in times:
             yield ThreadStacks(report.processes[each.process], each, tuple(times[each.id]))

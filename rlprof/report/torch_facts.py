@@ -113,8 +113,8 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
     )
 
 
-def _window_row(it: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
-    window, view = it.window, it.view
+def _window_row(shown: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
+    window, view = shown.window, shown.view
     optimizer = view.optimizer if view is not None else None
     return TorchWindowRow(
         pid=profile.processes[window.process].pid,
@@ -142,7 +142,7 @@ def _idle(view: TraceView) -> tuple[tuple[str, float], ...]:
     busiest = view.busiest
     if busiest is None or not view.has_device or not view.wall.length:
         return ()
-    idle = next(it for it in view.idle if it.device == busiest.id)
+    idle = next(device for device in view.idle if device.device == busiest.id)
     shares = [(cause.value, idle.us(cause) / view.wall.length) for cause in IdleCause]
     return tuple(pair for pair in shares if pair[1] > 0)
 

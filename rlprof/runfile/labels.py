@@ -19,7 +19,7 @@ def labelled(label: str, folder: Path) -> list[Path]:
     found = [
         (started, path) for path, name, started in _labels(folder.glob("*.rlprof")) if name == label
     ]
-    return [path for _, path in sorted(found, key=lambda it: (-it[0], it[1]))]
+    return [path for _, path in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
 
 
 def _labels(paths: Iterable[Path]) -> Iterable[tuple[Path, object, float]]:

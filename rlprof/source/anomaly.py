@@ -44,9 +44,9 @@ def anomaly_switches(text: str) -> tuple[Switch, ...]:
     )
     found = (_switch(call, blocks.get(id(call))) for call in calls)
     return tuple(
-        it._replace(is_sure=it.is_sure and (it.covers is not None or not is_switched_off))
-        for it in found
-        if it is not None
+        mode._replace(is_sure=mode.is_sure and (mode.covers is not None or not is_switched_off))
+        for mode in found
+        if mode is not None
     )
 
 

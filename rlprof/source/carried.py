@@ -63,7 +63,7 @@ def _containers(statements: Sequence[Statement]) -> Iterator[str]:
     written = {(name, index) for name, index, use in places if isinstance(use, ast.Store)}
     for name, index, use in places:
         elsewhere = (name, index) not in written
-        if isinstance(use, ast.Load) and elsewhere and name in {it for it, _ in written}:
+        if isinstance(use, ast.Load) and elsewhere and name in {key for key, _ in written}:
             yield name
 
 

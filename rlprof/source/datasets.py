@@ -82,7 +82,7 @@ def _indexing_lines(text: str) -> frozenset[int]:
 def _indexes(function: Function) -> bool:
     given = [argument.arg for argument in function.node.args.args]
     inside = [inner for statement in function.node.body for inner in ast.walk(statement)]
-    if len(given) != 2 or any(isinstance(it, _DOES_MORE) for it in inside):
+    if len(given) != 2 or any(isinstance(part, _DOES_MORE) for part in inside):
         return False
     calls = [call for call in inside if isinstance(call, ast.Call)]
     return all(called_name(call) in _CONVERTS for call in calls) and any(

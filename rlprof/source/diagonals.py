@@ -62,7 +62,7 @@ def _is_diagonal(expression: ast.expr, module: SourceModule, asked: Collection[s
         keeps = owner is not None and called_name(expression) in _KEEP_IT
         return keeps and owner is not None and _is_diagonal(owner, module, asked)
     if isinstance(expression, ast.BinOp):
-        sides = [_is_diagonal(it, module, asked) for it in (expression.left, expression.right)]
+        sides = [_is_diagonal(side, module, asked) for side in (expression.left, expression.right)]
         # What is multiplied with zeros beside the diagonal stays so; to add to it takes another diagonal.
         return any(sides) if isinstance(expression.op, ast.Mult) else all(sides)
     if not isinstance(expression, ast.Name | ast.Attribute):

@@ -49,11 +49,11 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                     return True
             case ast.Name(id=name) if name not in seen:
                 made = values_assigned(module, levels[0].statement.function, name)
-                if any(_is_history(it, levels, seen | {name}) for it in made):
+                if any(_is_history(value, levels, seen | {name}) for value in made):
                     return True
                 function = levels[0].statement.function
                 handed = handed_over(name, function, levels[1]) if levels[1:] else ()
-                if any(_is_history(it, levels[1:], frozenset()) for it in handed):
+                if any(_is_history(value, levels[1:], frozenset()) for value in handed):
                     return True
             case ast.Attribute() if ast.unparse(part) in _grown_by_joining(module):
                 if ast.unparse(part) not in _cut_off(module):

@@ -114,7 +114,7 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     inside = list(body)
     for level in levels[1:]:
         function = level.module.function_at(level.line)
-        inside += [it for it in level.module.statements if it.function is function]
+        inside += [other for other in level.module.statements if other.function is function]
     for statement in inside:
         for target in _targets(statement.node):
             found.update(
@@ -296,7 +296,7 @@ class _LoopTurn:
 
     def _enter(self, call: ast.Call, function: Function) -> Trail:
         arguments = function.node.args
-        names = [it.arg for it in (*arguments.posonlyargs, *arguments.args)]
+        names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
         if function.class_name and not _is_static(function):
             names = names[1:]
         given: dict[str, Trail] = {}
@@ -314,14 +314,18 @@ class _LoopTurn:
             else:
                 given[keyword.arg] = trail
         others = [*names, *(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs)]
-        others += [it.arg for it in (arguments.vararg, arguments.kwarg) if it is not None]
+        others += [
+            parameter.arg
+            for parameter in (arguments.vararg, arguments.kwarg)
+            if parameter is not None
+        ]
         given |= {name: rest for name in others if name not in given}
-        attributes = {name: it for name, it in self.names.items() if "." in name}
+        attributes = {name: look for name, look in self.names.items() if "." in name}
         outer, self.names = self.names, attributes | given
         module = self._levels[self._here + 1].module
         inside = [statement for statement in module.statements if statement.function is function]
         returned = self.run(self._here + 1, _in_order(inside))
-        outer |= {name: it for name, it in self.names.items() if "." in name}
+        outer |= {name: look for name, look in self.names.items() if "." in name}
         self.names = outer
         return returned
 
@@ -344,7 +348,10 @@ def _is_static(function: Function) -> bool:
 def _largest(given: Sequence[ast.expr], known: Mapping[str, Value]) -> Value | None:
     """Return the largest of the tensors, or pairs of them, that are mentioned in what is given as a state."""
     mentioned = [
-        known[text] for it in given for node in ast.walk(it) if (text := _text(node)) in known
+        known[text]
+        for argument in given
+        for node in ast.walk(argument)
+        if (text := _text(node)) in known
     ]
     return max(filter(step_work, mentioned), key=step_work, default=None)
 
@@ -375,9 +382,9 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
             case ast.Match(cases=cases):
                 branches = [case.body for case in cases]
         for branch in branches:
-            inside = [inner for it in branch for inner in ast.walk(it)]
-            if target is None or not any(it is target.node for it in inside):
-                yield from (id(it) for it in inside if isinstance(it, ast.stmt))
+            inside = [inner for part in branch for inner in ast.walk(part)]
+            if target is None or not any(part is target.node for part in inside):
+                yield from (id(part) for part in inside if isinstance(part, ast.stmt))
 
 
 def _in_order(statements: Iterable[Statement]) -> list[Statement]:

@@ -131,7 +131,7 @@ def _by_function(text: str) -> list[tuple[frozenset[str], list[Statement]]]:
                 for node in statement.walk()
                 if isinstance(node, ast.Call)
             ),
-            sorted(group, key=lambda it: it.first_line),
+            sorted(group, key=lambda each: each.first_line),
         )
         for group in groups.values()
     ]
@@ -165,7 +165,9 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
             isinstance(item, ast.Subscript) and not places.isdisjoint(_names_in(item.slice))
             for item in inside
         )
-        lists = {name for it in inside if isinstance(it, ast.stmt) and (name := _appended_to(it))}
+        lists = {
+            name for part in inside if isinstance(part, ast.stmt) and (name := _appended_to(part))
+        }
         acts = any(isinstance(call, ast.Call) and called_name(call) in _ACTS for call in inside)
         end = node.end_lineno or node.lineno
         makes = any(

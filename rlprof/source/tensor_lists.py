@@ -77,7 +77,10 @@ def tensors_of_lists(text: str) -> Mapping[int, TensorOfList]:
 def _calls_beside(statement: Statement, module: SourceModule) -> set[str]:
     """Last names of what other statements on its lines call."""
     others = (
-        it for line in statement.lines for it in module.statements_at(line) if it is not statement
+        other
+        for line in statement.lines
+        for other in module.statements_at(line)
+        if other is not statement
     )
     return {
         called_name(node) for other in others for node in other.walk() if isinstance(node, ast.Call)
@@ -108,7 +111,7 @@ def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> Ten
         if callee is None or not given or not _makes_a_tensor(callee):
             continue
         if given.type in _LISTS and (given.length or 0) > FEW:
-            others = {called_name(it) for it in calls if it is not call} - _CHEAP
+            others = {called_name(other) for other in calls if other is not call} - _CHEAP
             what = f"{ast.unparse(call.args[0])[:60]}, a {given.in_words()}"
             return TensorOfList(what, not others, is_seen=True)
     return None
@@ -158,9 +161,9 @@ def _lists(statements: Iterable[Statement]) -> frozenset[str]:
         node = statement.node
         if isinstance(node, ast.Assign):
             names.update(
-                ast.unparse(it.target)
-                for it in assigned(node)
-                if isinstance(it.value, ast.List | ast.ListComp)
+                ast.unparse(each.target)
+                for each in assigned(node)
+                if isinstance(each.value, ast.List | ast.ListComp)
             )
         for call in statement.walk():
             match call:

@@ -211,8 +211,8 @@ class _TurnWork:
                 self._names |= made
                 if self._tensors.holds(value):
                     self._tensors = self._tensors.and_also(made)
-        taken = (ast.unparse(it.value) for it in self._walk() if self._takes(it))
-        self.tensor = next((it for it in bound.values() if it), "") or next(taken, "")
+        taken = (ast.unparse(item.value) for item in self._walk() if self._takes(item))
+        self.tensor = next((each for each in bound.values() if each), "") or next(taken, "")
         """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
@@ -268,7 +268,7 @@ class _TurnWork:
 
     def _longest_row(self) -> float:
         """Numbers in the longest row that a turn takes, where it was seen."""
-        taken = [(it.value, it.slice) for it in self._walk() if self._takes(it)]
+        taken = [(item.value, item.slice) for item in self._walk() if self._takes(item)]
         rows = [
             prod(shape[_whole_axes(index) :])
             for owner, index in taken
@@ -295,15 +295,16 @@ class _TurnWork:
 
     @property
     def are_of_one_column(self) -> bool:
-        taken = [it.slice for it in self._walk() if self._takes(it)]
+        taken = [item.slice for item in self._walk() if self._takes(item)]
         return bool(taken) and all(
-            isinstance(it, ast.Tuple) and all(isinstance(index, ast.Name) for index in it.elts)
-            for it in taken
+            isinstance(taking, ast.Tuple)
+            and all(isinstance(index, ast.Name) for index in taking.elts)
+            for taking in taken
         )
 
     def lines(self) -> Iterator[int]:
         """Yield the lines that do the work, with the loop's own where it takes a tensor apart itself."""
-        working = [it for it in self._body if self._is_work(it)]
+        working = [each for each in self._body if self._is_work(each)]
         for statement in working:
             yield from statement.lines
         if working and self._iterates:
@@ -339,7 +340,7 @@ class _TurnWork:
             return True
         if _draws(call):
             return True
-        return any(self._tensors.holds(it) for it in _receiver(call))
+        return any(self._tensors.holds(value) for value in _receiver(call))
 
     def _is_of_turn(self, expression: ast.expr) -> bool:
         return self._tensors.holds(expression) and self._mentions_turn(expression)
@@ -373,7 +374,7 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
 def _whole_axes(index: ast.expr) -> int:
     """Axes of which a turn takes one place; of a slice it takes several."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    return next((at for at, it in enumerate(parts) if isinstance(it, ast.Slice)), len(parts))
+    return next((at for at, part in enumerate(parts) if isinstance(part, ast.Slice)), len(parts))
 
 
 def _draws(call: ast.Call) -> bool:

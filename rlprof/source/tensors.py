@@ -159,7 +159,7 @@ def _known(statements: Iterable[Statement], outer: Tensors, *, attributes: bool 
     values: dict[str, list[ast.expr]] = defaultdict(list)
     likened: set[str] = set()
     for statement in statements:
-        likened.update(it for it in _likened(statement) if it.startswith(".") is attributes)
+        likened.update(name for name in _likened(statement) if name.startswith(".") is attributes)
         for each in assigned(statement.node):
             key = name_key(each.target)
             if key and key.startswith(".") is attributes:
@@ -171,7 +171,7 @@ def _known(statements: Iterable[Statement], outer: Tensors, *, attributes: bool 
     others = {
         key
         for key, given in values.items()
-        if any(not _is_plain_number(it) and not known.holds(it) for it in given)
+        if any(not _is_plain_number(argument) and not known.holds(argument) for argument in given)
     }
     return Tensors(known.names, known.others | (others - likened))
 

@@ -165,7 +165,8 @@ def _item(
     lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
     if not isinstance(node, Loop) and parts != [node]:
         lines = range(
-            node.lineno, max((getattr(it, "end_lineno", 0) or 0) for it in parts or [node]) + 1
+            node.lineno,
+            max((getattr(piece, "end_lineno", 0) or 0) for piece in parts or [node]) + 1,
         )
     elif isinstance(node, Loop) and not is_loop:
         lines = range(node.lineno, node.body[0].lineno)

@@ -78,7 +78,7 @@ class Values:
         found: dict[str, list[SeenValue]] = {}
         for (name, _), operands in self._at.items():
             for operand, seen in operands.items() if name == file else ():
-                if own := [it for it in seen if it.function == function]:
+                if own := [look for look in seen if look.function == function]:
                     found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 

@@ -82,11 +82,15 @@ def _has_constant_default(function: Function, name: str) -> bool:
     arguments = function.node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = dict(
-        zip([it.arg for it in reversed(positional)], reversed(arguments.defaults), strict=False)
+        zip(
+            [argument.arg for argument in reversed(positional)],
+            reversed(arguments.defaults),
+            strict=False,
+        )
     )
     defaults |= {
-        it.arg: value
-        for it, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        argument.arg: value
+        for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         if value is not None
     }
     return isinstance(defaults.get(name), ast.Constant | ast.UnaryOp)
@@ -107,7 +111,7 @@ def at_entry(
             continue
         value = only_value(function, operand.steps[0])
         made_of = _operands(module, value, ()) if value is not None else None
-        if not made_of or any(it.steps[0] not in arguments for it in made_of):
+        if not made_of or any(each.steps[0] not in arguments for each in made_of):
             return None
         found |= dict.fromkeys(made_of)
     return tuple(found)
@@ -133,7 +137,7 @@ def arguments_given(
     node = function.node
     if node.args.vararg or node.args.kwarg:
         return None
-    names = [it.arg for it in (*node.args.posonlyargs, *node.args.args)]
+    names = [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
     given: dict[str, ast.expr] = {}
     if function.class_name and not _is_static(function):
         owner = _owner(call, function)

@@ -102,7 +102,7 @@ class SourceModule:
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.statements: tuple[Statement, ...] = tuple(_statements(tree))
-        functions = {id(it.function): it.function for it in self.statements if it.function}
+        functions = {id(each.function): each.function for each in self.statements if each.function}
         self.functions: tuple[Function, ...] = tuple(
             sorted(
                 functions.values(), key=lambda function: (function.first_line, -function.last_line)
@@ -161,7 +161,7 @@ class SourceModule:
 
     def innermost_loop(self, line: int) -> Loop | None:
         """The innermost of these."""
-        return max(self.loops_around_all(line), key=lambda it: it.lineno, default=None)
+        return max(self.loops_around_all(line), key=lambda loop: loop.lineno, default=None)
 
     def turn_ending_at(self, line: int) -> Sequence[Statement]:
         """The statements of a turn of the innermost loop around ``line``; none where another comes after it there."""
@@ -207,7 +207,7 @@ def _forget_operands(node: ast.AST) -> None:
         if isinstance(value, ast.expr) and not isinstance(value, ast.JoinedStr):
             setattr(node, name, _names_in(value))
         elif isinstance(value, list):
-            value[:] = [_names_in(it) if isinstance(it, ast.expr) else it for it in value]
+            value[:] = [_names_in(part) if isinstance(part, ast.expr) else part for part in value]
 
 
 def _names_in(expression: ast.expr) -> ast.expr:

@@ -178,7 +178,7 @@ def _sequence(length: ast.expr, function: Function, levels: int = 0) -> ast.expr
             return of
         case ast.Call(func=ast.Name(id="min"), args=parts):
             found = (_sequence(part, function, levels + 1) for part in parts)
-            return next((it for it in found if it is not None), None)
+            return next((size for size in found if size is not None), None)
         case ast.BinOp(left=left, right=ast.Constant()):
             return _sequence(left, function, levels + 1)
         case ast.Name(id=name) if levels < _MOST_LEVELS:
@@ -203,7 +203,9 @@ class _Widths:
             case ast.Constant(value=int()):
                 return True
             case ast.BinOp(left=left, right=right):
-                return all(self.is_fixed(it, module, function, levels + 1) for it in (left, right))
+                return all(
+                    self.is_fixed(side, module, function, levels + 1) for side in (left, right)
+                )
             case ast.Attribute(attr=name):
                 return not any(map(_counts, self._given_to_attributes(name)))
             case ast.Name(id=name):
@@ -269,7 +271,9 @@ def _default(function: Function, name: str) -> ast.expr | None:
     positional = [*arguments.posonlyargs, *arguments.args]
     last = zip(reversed(positional), reversed(arguments.defaults), strict=False)
     by_keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return next((default for it, default in (*last, *by_keyword) if it.arg == name), None)
+    return next(
+        (default for argument, default in (*last, *by_keyword) if argument.arg == name), None
+    )
 
 
 def _counts(value: ast.expr) -> bool:

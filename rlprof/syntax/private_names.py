@@ -60,9 +60,9 @@ def _is_private_in(module: SourceModule, scope: ast.AST, name: str, *, is_attrib
     values = 0
     stores = 0
     for node in ast.walk(scope):
-        for it in assigned(node):
-            if _is_it(it.target, name, is_attribute=is_attribute):
-                if it.is_unpacked or not makes(it.value, ()):
+        for each in assigned(node):
+            if _is_it(each.target, name, is_attribute=is_attribute):
+                if each.is_unpacked or not makes(each.value, ()):
                     return False
                 values += 1
         if _is_it(node, name, is_attribute=is_attribute):

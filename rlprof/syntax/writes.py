@@ -184,7 +184,9 @@ def _named_by(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
         case ast.For(target=target, iter=value):
             yield target, value
         case _:
-            yield from ((it.target, it.value) for it in assigned(node) if not it.is_unpacked)
+            yield from (
+                (each.target, each.value) for each in assigned(node) if not each.is_unpacked
+            )
 
 
 def _whole(node: ast.expr) -> str:

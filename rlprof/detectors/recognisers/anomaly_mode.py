@@ -115,7 +115,7 @@ class AnomalyMode:
         ]
         if self.switches and not any(switch.checks for switch in self.switches.values()):
             return
-        self.backward_us = sum(self._tree.self_cost(it).wall_us for it in nodes)
+        self.backward_us = sum(self._tree.self_cost(each).wall_us for each in nodes)
         if self.is_on_gpu:
             checked = CHECKED_ON_GPU
         elif self.backward_us <= self.stacks.total_us:

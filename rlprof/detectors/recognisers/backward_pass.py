@@ -53,8 +53,8 @@ class BackwardPass:
         return Saving(
             nodes,
             Range(
-                low * sum(part * it.low for part, it in parts),
-                high * sum(part * it.high for part, it in parts),
+                low * sum(part * removable.low for part, removable in parts),
+                high * sum(part * removable.high for part, removable in parts),
             ),
         )
 

@@ -101,14 +101,16 @@ def find_conversions(
     """
     attributes = types_of([statement.node for statement in module.statements], attributes=True)
     found = [
-        it for own in module.by_function() for it in _in_function(own, attributes, module, seen)
+        conversion
+        for own in module.by_function()
+        for conversion in _in_function(own, attributes, module, seen)
     ]
     converting = {
         conversion.function
         for conversion in found
         if conversion.kind is not ConversionKind.HANDLING
     }
-    names = {it.node.name for it in converting if it is not None}
+    names = {function.node.name for function in converting if function is not None}
     return tuple(
         replace(
             conversion, other_calls=conversion.other_calls | beside, beside=beside - PLAIN_CALLS
@@ -139,7 +141,7 @@ def _in_function(
     seen: Callable[[Statement], Mapping[str, Value]],
 ) -> Iterator[Conversion]:
     function = statements[0].function
-    local = types_of([it.node for it in statements], attributes=False, function=function)
+    local = types_of([each.node for each in statements], attributes=False, function=function)
     types = Types(
         local.containers | attributes.containers | taken_out(statements, attributes),
         local.nested | attributes.nested,
@@ -290,7 +292,8 @@ def _keeps_the_best(node: Comprehension, extremes: frozenset[str]) -> bool:
         isinstance(test, ast.Compare)
         and isinstance(test.ops[0], ast.Eq)
         and any(
-            name_key(it) in extremes or _is_extreme(it) for it in (test.left, *test.comparators)
+            name_key(side) in extremes or _is_extreme(side)
+            for side in (test.left, *test.comparators)
         )
         for generator in node.generators
         for test in generator.ifs

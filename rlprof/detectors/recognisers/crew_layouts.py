@@ -101,8 +101,10 @@ def _in_one_process(crews: Sequence[CrewWork], steps: float, profile: Profile) -
     parts = [Range(IN_PROCESS_US.low * steps, IN_PROCESS_US.high * steps)]
     for crew in crews:
         messages = counted_messages(crew.crew.processes, profile)[IPC_MESSAGES] or 2 * steps
-        own = [_own_us(crew.master, it) + crew.servants.own_cpu_us * it for it in crowd]
-        least, most = (us - messages * it for us, it in zip(own, reversed(WAKE_UP_US), strict=True))
+        own = [_own_us(crew.master, factor) + crew.servants.own_cpu_us * factor for factor in crowd]
+        least, most = (
+            us - messages * wake_up for us, wake_up in zip(own, reversed(WAKE_UP_US), strict=True)
+        )
         parts.append(Range(max(least, LEAST_OF_OWN * own[0]), max(most, LEAST_OF_OWN * own[1])))
         unlocated = crew.master.unlocated_cpu_us + crew.servants.unlocated_cpu_us
         parts.append(Range(0.0, unlocated * crowd.high))

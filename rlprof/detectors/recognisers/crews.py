@@ -138,7 +138,9 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
             continue
         if loads_data(servant.tree):
             continue
-        boss = next((it.id for it in _bosses(process, by_pid, profile) if it.id in mains), None)
+        boss = next(
+            (each.id for each in _bosses(process, by_pid, profile) if each.id in mains), None
+        )
         if boss is not None:
             crews.setdefault(boss, []).append(servant)
     return tuple(

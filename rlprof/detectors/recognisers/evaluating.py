@@ -64,7 +64,7 @@ def step_loops(text: str) -> StepLoops:
             called_name(call) for call in ast.walk(function.node) if isinstance(call, ast.Call)
         }
         before = [node for node in ast.walk(function.node) if isinstance(node, ast.stmt)]
-        if own and not calls & _TRAINS and all(_evaluates(it, before, steps) for it in own):
+        if own and not calls & _TRAINS and all(_evaluates(part, before, steps) for part in own):
             evaluating.append(range(function.first_line, function.last_line + 1))
     return StepLoops(
         frozenset(steps.values()),
@@ -123,7 +123,7 @@ def _is_step(node: ast.AST) -> bool:
 def _looping(tree: ast.AST, steps: Collection[ast.AST]) -> Iterator[ast.For | ast.While]:
     """Yield the innermost loops in which one of ``steps`` is."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.For | ast.While) and any(it in steps for it in _own(node)):
+        if isinstance(node, ast.For | ast.While) and any(part in steps for part in _own(node)):
             yield node
 
 
@@ -150,13 +150,15 @@ def _between(
                 yield from _between(child, steps, False, ())
             elif not isinstance(child, ast.For | ast.While):
                 yield from _between(child, steps, is_between, acting)
-            elif not any(it in steps for it in _own(child)):
+            elif not any(part in steps for part in _own(child)):
                 if not variables_assigned(child) & set(acting):
                     yield from _between(child, steps, True, acting)
             elif is_between and _evaluates(child, block[:at], steps):
                 if not variables_assigned(child) & set(acting):
                     yield _lines(child)
-                    yield from (_lines(it) for it in block[:at][-2:] if _resets(it))
+                    yield from (
+                        _lines(statement) for statement in block[:at][-2:] if _resets(statement)
+                    )
             else:
                 yield from _in_turns(child, steps)
 
@@ -194,9 +196,9 @@ def _evaluates(
         if isinstance(each, ast.Assign) and variables_read(each.value) & seen:
             seen |= variables_assigned(*each.targets)
     is_begun = any(
-        _resets(it) or (_has_call(it) and variables_assigned(it) & seen)
-        for it in before
-        if isinstance(it, ast.Assign | ast.Expr) and it.lineno < loop.lineno
+        _resets(statement) or (_has_call(statement) and variables_assigned(statement) & seen)
+        for statement in before
+        if isinstance(statement, ast.Assign | ast.Expr) and statement.lineno < loop.lineno
     )
     return is_begun and not _learns(loop, steps)
 
@@ -216,7 +218,7 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
     what it acts on.
     """
     own = list(_own(loop))
-    given = variables_assigned(*(it for it in own if it in steps))
+    given = variables_assigned(*(part for part in own if part in steps))
     for node in own:
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return True
@@ -255,7 +257,7 @@ def _adds_up_observations(own: Sequence[ast.AST], steps: Collection[ast.AST]) ->
 
 def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:
     """Tell whether a value that rewards are worked into, as weights are, is read elsewhere in the loop: a sum of them is not."""
-    assigned = [it for it in own if isinstance(it, ast.Assign | ast.AugAssign)]
+    assigned = [part for part in own if isinstance(part, ast.Assign | ast.AugAssign)]
     rewards = variables_assigned(
         *(
             _part(assignment.targets[0], _REWARD)
@@ -271,22 +273,24 @@ def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool
         into = variables_assigned(each) & rewards
         if isinstance(each, ast.Assign):
             into &= variables_read(each.value)
-        elsewhere = [it for it in assigned if it is not each]
-        if each not in steps and any(into & variables_read(it.value) for it in elsewhere):
+        elsewhere = [other for other in assigned if other is not each]
+        if each not in steps and any(into & variables_read(other.value) for other in elsewhere):
             return True
     return False
 
 
 def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list[range], set[str]]:
     """The lines of the statements that the actions of ``loop`` come from, its steps included, and the variables there."""
-    own = [it for it in _own(loop) if isinstance(it, ast.Assign | ast.AnnAssign | ast.AugAssign)]
-    taken: list[ast.stmt] = [it for it in own if it in steps]
-    pending = [it for it in own if it not in steps]
+    own = [
+        part for part in _own(loop) if isinstance(part, ast.Assign | ast.AnnAssign | ast.AugAssign)
+    ]
+    taken: list[ast.stmt] = [part for part in own if part in steps]
+    pending = [part for part in own if part not in steps]
     wanted = variables_read(*taken)
     is_found = True
     while is_found:
-        found = [it for it in pending if variables_assigned(it) & wanted]
-        pending = [it for it in pending if it not in found]
+        found = [assignment for assignment in pending if variables_assigned(assignment) & wanted]
+        pending = [assignment for assignment in pending if assignment not in found]
         wanted |= variables_read(*found)
         taken += found
         is_found = bool(found)
@@ -297,4 +301,4 @@ def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list
         if isinstance(statement, ast.Expr | ast.For | ast.While)
         and variables_read(statement) & wanted
     ]
-    return [_lines(it) for it in taken], wanted
+    return [_lines(part) for part in taken], wanted

@@ -46,9 +46,9 @@ class AskedAtLine:
         """
         here = list(own)
         found = [
-            it
-            for it in here
-            if isinstance(it, ast.Name | ast.Attribute) and last_name_of(it) == callee
+            part
+            for part in here
+            if isinstance(part, ast.Name | ast.Attribute) and last_name_of(part) == callee
         ]
         calls = [
             call
@@ -59,8 +59,8 @@ class AskedAtLine:
         ]
         # What is given the answer of another one is what works on it.
         inner = [call for call in calls if not any(_is_within(other, call) for other in calls)]
-        asked: list[ast.expr] = [*found] or [it.func for it in inner]
-        owners = {names.owner(it) for it in asked} | {ast.unparse(it) for it in asked}
+        asked: list[ast.expr] = [*found] or [call.func for call in inner]
+        owners = {names.owner(call) for call in asked} | {ast.unparse(call) for call in asked}
         return cls(
             statements=frozenset(map(id, nodes)),
             name=callee if found else "",

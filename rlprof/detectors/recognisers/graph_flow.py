@@ -194,7 +194,7 @@ class Flow:
         has_it = self._holds(value)
         # All is read before any of it is assigned: a, b = b, a.
         known = [
-            (target, [self._holds(it) for it in parts] if parts else None)
+            (target, [self._holds(piece) for piece in parts] if parts else None)
             for target, parts in pairs
         ]
         for target, held in known:
@@ -314,7 +314,7 @@ class Flow:
         receiver = isinstance(function, ast.Attribute) and self._holds(function.value)
         is_asked = self._asks(call, receiver)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        held = [it for it in given if self._holds(it)]
+        held = [argument for argument in given if self._holds(argument)]
         function_holds = not isinstance(function, ast.Attribute) and self._holds(function)
         if (receiver or held) and names.differentiates(call):
             self._keep()
@@ -374,9 +374,9 @@ class Flow:
 def _parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
     """The parts of ``value`` that each part of ``target`` gets."""
     both = (target, value)
-    if not all(isinstance(it, ast.Tuple | ast.List) for it in both):
+    if not all(isinstance(side, ast.Tuple | ast.List) for side in both):
         return None
-    targets, parts = (it.elts for it in both if isinstance(it, ast.Tuple | ast.List))
+    targets, parts = (side.elts for side in both if isinstance(side, ast.Tuple | ast.List))
     if len(targets) != len(parts) or any(
         isinstance(argument, ast.Starred) for argument in (*targets, *parts)
     ):

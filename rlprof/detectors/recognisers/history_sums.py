@@ -170,18 +170,18 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
         of_it = [call for call in calls if _is_statistic(module, call) and _is_of(call, name)]
         if reads > len(of_it):
             return set()
-        found |= {called_name(it) for it in of_it}
+        found |= {called_name(call) for call in of_it}
     return found
 
 
 def _statements_of(module: SourceModule, statement: Statement) -> Iterator[Statement]:
-    return (it for it in module.statements if it.function is statement.function)
+    return (other for other in module.statements if other.function is statement.function)
 
 
 def _is_of(call: ast.Call, name: str) -> bool:
     """Tell ``np.mean(x)`` and ``x.mean()`` of the variable ``x``."""
     given = [*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
-    return any(isinstance(it, ast.Name) and it.id == name for it in given)
+    return any(isinstance(argument, ast.Name) and argument.id == name for argument in given)
 
 
 def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[ast.expr]:
@@ -305,20 +305,24 @@ def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -
     """Tell whether a variable is added to in turns of a loop each of which takes the statistic, and that does not begin it anew."""
     own = list(_statements_of(module, statement))
     around = _loops(module, statement)
-    begun = {loop for it in own if _assigns(it, name) for loop in _loops(module, it)}
+    begun = {
+        loop for assigning in own if _assigns(assigning, name) for loop in _loops(module, assigning)
+    }
     return any(
-        (around - begun) & _loops(module, it)
-        for it in own
-        for call in it.walk()
+        (around - begun) & _loops(module, other)
+        for other in own
+        for call in other.walk()
         if isinstance(call, ast.Call) and is_changing_method(called_name(call))
         if (owner := receiver(call)) is not None and ast.unparse(owner) == name
     )
 
 
 def _assigns(statement: Statement, name: str) -> bool:
-    return any(isinstance(it, ast.Name) and it.id == name for it in targets_of(statement.node))
+    return any(
+        isinstance(target, ast.Name) and target.id == name for target in targets_of(statement.node)
+    )
 
 
 def _loops(module: SourceModule, statement: Statement) -> set[int]:
     """The lines of the loops around a statement, in its function."""
-    return {it.lineno for it in module.loops_around_all(statement.first_line)}
+    return {loop.lineno for loop in module.loops_around_all(statement.first_line)}

@@ -174,7 +174,8 @@ class ItemTurnReader:
         found = callee(call, known, self._module)
         module = self._modules(found.file) if found.is_yours and found.line else None
         function = next(
-            (it for it in (module.functions if module else ()) if it.code_line == found.line), None
+            (each for each in (module.functions if module else ()) if each.code_line == found.line),
+            None,
         )
         if module is None or function is None:
             return None
@@ -185,7 +186,7 @@ class ItemTurnReader:
         called = _CalledFunction(
             found.file, module, function, self._values.between(found.file, lines)
         )
-        read = [value for it in inputs if (value := called.seen.get(it.text)) is not None]
+        read = [value for operand in inputs if (value := called.seen.get(operand.text)) is not None]
         if any(value.length is not None and not value.is_array for value in read):
             return None  # What turns gather may be in a container of those.
         nodes = [node for each in function.node.body for node in ast.walk(each)]

@@ -134,9 +134,9 @@ def lines_time(
             if installed_package(tree.frame(child).file) == package
             or calls(frame, tree.frame(child))
         )
-        claimed = {node}.union(*(tree.subtree(it) for it in below)) - nodes
+        claimed = {node}.union(*(tree.subtree(child) for child in below)) - nodes
         nodes |= claimed
-        us = sum(tree.self_cost(it).wall_us for it in claimed)
+        us = sum(tree.self_cost(each).wall_us for each in claimed)
         if us:
             weights[lines.line(node)] += us
     return LineTime(frozenset(nodes), weights)
@@ -154,7 +154,7 @@ def calls_time(
     weights: dict[Line, float] = defaultdict(float)
     for top, line in calls:
         own = list(tree.subtree(top, partial(is_other, top)))
-        if us := sum(tree.self_cost(it).wall_us for it in own):
+        if us := sum(tree.self_cost(node).wall_us for node in own):
             nodes.update(own)
             weights[line] += us
     return LineTime(frozenset(nodes), weights)

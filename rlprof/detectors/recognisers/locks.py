@@ -58,7 +58,7 @@ def asleep_for_locks(profile: Profile) -> float:
         for node, cost in activity.tree.self_costs()
         if profile.wait_kinds.get(node) is WaitKind.LOCK
     )
-    return asleep / max(1, sum(it.wall_us for it in critical))
+    return asleep / max(1, sum(activity.wall_us for activity in critical))
 
 
 def shares_of(held: HeldWork) -> Mapping[int, float]:

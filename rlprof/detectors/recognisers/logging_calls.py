@@ -329,7 +329,7 @@ def _built_before(module: SourceModule, calls: Sequence[_LogCall]) -> Iterator[E
 def _variables(
     module: SourceModule, function: Function, calls: Sequence[_LogCall]
 ) -> Iterator[EagerMessage]:
-    inside = [it for it in module.statements if it.function is function]
+    inside = [each for each in module.statements if each.function is function]
     takers: dict[str, list[_LogCall]] = defaultdict(list)
     reads_in_calls: dict[str, int] = defaultdict(int)
     for call in calls:

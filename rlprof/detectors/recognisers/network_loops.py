@@ -110,6 +110,6 @@ def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if needs_no_other_turn(turns.body, call, given, call.func):
             seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
-            on_cpu = all(it.is_on_cpu for it in seen if it.is_array)
+            on_cpu = all(each.is_on_cpu for each in seen if each.is_array)
             return Ensemble(value.networks, ast.unparse(container), on_cpu, value.are_alike)
     return None

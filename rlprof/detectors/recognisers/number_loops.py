@@ -215,7 +215,7 @@ class _Reading:
     def _are_its_places(self) -> bool:
         """Tell whether a turn reads and writes at one place alone, its own, of what has as many places as there are turns."""
         items = [node for node in _nodes(self._turns.body) if isinstance(node, ast.Subscript)]
-        if len({ast.unparse(it.slice) for it in items}) > 1:
+        if len({ast.unparse(each.slice) for each in items}) > 1:
             return False
         for item in items:
             seen = value_of(item.value, self._known)
@@ -292,9 +292,9 @@ def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
     for statement in module.statements:
         if statement.function is not module.function_at(line):
             continue
-        for it in assigned(statement.node):
-            value = it.value.value if isinstance(it.value, ast.Subscript) else it.value
-            names = {ast.unparse(it.target), ast.unparse(value)}
+        for each in assigned(statement.node):
+            value = each.value.value if isinstance(each.value, ast.Subscript) else each.value
+            names = {ast.unparse(each.target), ast.unparse(value)}
             if names <= used and not names.isdisjoint(written):
                 return True
     return False

@@ -30,8 +30,8 @@ class OneRow:
             hot = list(self._tree.hot_nodes())
             asking = list(filter(self._asks, hot))
             answers = self._answers(asking)
-            taking = (it for it in hot if self._works_on(answers, it))
-            self._nodes = {above for it in (*asking, *taking) for above in self._way_up(it)}
+            taking = (each for each in hot if self._works_on(answers, each))
+            self._nodes = {above for place in (*asking, *taking) for above in self._way_up(place)}
         return node in self._nodes
 
     def _way_up(self, node: int) -> Iterator[int]:

@@ -93,7 +93,7 @@ class _OutputLines:
             sinks, others = self._calls(frame.file, statement, module)
             found += sinks
             is_alone = is_alone and not others
-        return _OnLine(next(it for it in Sink if it in found), is_alone) if found else None
+        return _OnLine(next(sink for sink in Sink if sink in found), is_alone) if found else None
 
     def _calls(
         self, file: str, statement: Statement, module: SourceModule

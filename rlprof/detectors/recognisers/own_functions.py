@@ -34,9 +34,9 @@ class OwnFunction(NamedTuple):
             return None
         first = names[: int(self.is_method)]
         names = names[len(first) :]
-        graphs = {id(it) for it in held}
+        graphs = {id(argument) for argument in held}
         every = {*names, *(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs)}
-        every |= {it.arg for it in (arguments.vararg, arguments.kwarg) if it}
+        every |= {argument.arg for argument in (arguments.vararg, arguments.kwarg) if argument}
         found = set(first) if receiver else set()
         if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
             word.arg is None for word in call.keywords

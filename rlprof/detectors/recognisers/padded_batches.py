@@ -76,7 +76,7 @@ def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
         around = _around(batches.padding, modules)
         batches.lengths |= _lengths(batches.padding, around, modules, values)
         batches.nodes.update(_updates(profile, around))
-    return [it for it in found.values() if it.nodes]
+    return [each for each in found.values() if each.nodes]
 
 
 def _width(padding: Padding, values: Values) -> int | None:
@@ -135,9 +135,9 @@ def _hands_on(module: SourceModule, statement: Statement) -> bool:
         each.target.id for each in assigned(statement.node) if isinstance(each.target, ast.Name)
     }
     return _gives(statement) or any(
-        _gives(it) and not variables.isdisjoint(_mentioned(it))
-        for it in module.statements
-        if it.function is statement.function
+        _gives(other) and not variables.isdisjoint(_mentioned(other))
+        for other in module.statements
+        if other.function is statement.function
     )
 
 

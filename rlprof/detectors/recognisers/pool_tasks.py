@@ -106,7 +106,7 @@ class PoolTasks:
 def _task(module: SourceModule, line: int) -> _Task | None:
     """Return the task that a line waits for: ``pool.submit(f, x).result()``, in one statement or two, or ``pool.apply(f, (x,))``."""
     for statement in module.statements_at(line):
-        for call in (it for part in statement.expressions() for it in _calls(part)):
+        for call in (each for part in statement.expressions() for each in _calls(part)):
             owner = receiver(call)
             if owner is None:
                 continue
@@ -114,7 +114,9 @@ def _task(module: SourceModule, line: int) -> _Task | None:
                 return _Task(owner, call, call)
             if called_name(call) not in _TAKES:
                 continue
-            given = [it for it in _made(module, statement, owner) if called_name(it) in _GIVES]
+            given = [
+                each for each in _made(module, statement, owner) if called_name(each) in _GIVES
+            ]
             pool = receiver(given[0]) if len(given) == 1 else None
             if pool is not None:
                 return _Task(pool, given[0], call)
@@ -135,7 +137,7 @@ def _made(module: SourceModule, statement: Statement, owner: ast.expr) -> Iterat
     if isinstance(owner, ast.Call):
         yield owner
     elif isinstance(owner, ast.Name):
-        own = (it.node for it in module.statements if it.function is statement.function)
+        own = (other.node for other in module.statements if other.function is statement.function)
         assigned = (value for name, value in map(assigned_variable, own) if name == owner.id)
         yield from (value for value in assigned if isinstance(value, ast.Call))
 
@@ -193,7 +195,7 @@ def _is_own_item(target: ast.AST, given: set[str]) -> bool:
 def _workers(module: SourceModule) -> int | None:
     """The number of workers that the file gives a pool as a constant."""
     for statement in module.statements:
-        for call in (it for part in statement.expressions() for it in _calls(part)):
+        for call in (each for part in statement.expressions() for each in _calls(part)):
             if called_name(call) in _MAKERS:
                 words = (
                     keyword.value

@@ -142,12 +142,14 @@ class RecurrentLoops:
         for top in asked if self._values else ():
             if not (profile.parts and profile.parts[top] in _ANSWERS):
                 self._look_around(top, looked)
-        self.found = [it.told for it in looked.values() if it.told is not None and it.is_sure]
+        self.found = [
+            look.told for look in looked.values() if look.told is not None and look.is_sure
+        ]
         self._claim(frozenset(node for top in asked for node in self.tree.subtree(top)))
 
     @property
     def nodes(self) -> frozenset[int]:
-        return frozenset[int]().union(*(it.nodes for it in self.found))
+        return frozenset[int]().union(*(loop.nodes for loop in self.found))
 
     def us(self, nodes: frozenset[int] | set[int]) -> float:
         return sum(self.tree.self_cost(node).wall_us for node in nodes)
@@ -211,19 +213,19 @@ class RecurrentLoops:
         known = self._values.between(file, range(loop.lineno, (loop.end_lineno or loop.lineno) + 1))
         given = _written_to(loop)
         found = {
-            ast.unparse(it): value
-            for it, axis in _gone_through(loop)
-            if ast.unparse(it) not in given
-            and (value := value_of(it, known)) is not None
+            ast.unparse(expression): value
+            for expression, axis in _gone_through(loop)
+            if ast.unparse(expression) not in given
+            and (value := value_of(expression, known)) is not None
             and _steps(value, axis) >= FEWEST_STEPS
         }
         if not found:
             return None
-        text = max(found, key=lambda it: prod(found[it].shape or (found[it].length or 0,)))
+        text = max(found, key=lambda name: prod(found[name].shape or (found[name].length or 0,)))
         return f"{text}: {found[text].in_words()}"
 
     def _claim(self, networks: frozenset[int]) -> None:
-        places = {(it.place.file, it.place.line): it for it in self.found}
+        places = {(told.place.file, told.place.line): told for told in self.found}
         for node in self.tree.hot_nodes() if places else ():
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
@@ -250,12 +252,12 @@ def _recurrent_loop(place: Line, sequence: str, asked: Asked) -> RecurrentLoop |
     removable = _REMOVABLE.get(recurrent_kind(asked.network))
     if removable is None:
         return None
-    of_network, of_others = (it[0 if small else 1] for it in (removable, _LAYERS))
+    of_network, of_others = (pair[0 if small else 1] for pair in (removable, _LAYERS))
     if not state.is_on_cpu:
-        of_network, of_others = (Range(it.low, _MOST_ON_GPU) for it in (of_network, of_others))
+        of_network, of_others = (Range(each.low, _MOST_ON_GPU) for each in (of_network, of_others))
     is_reset = asked.touch is Touch.RESET
     if is_reset:
-        of_network, of_others = (Range(RESET_WITHIN, it.high) for it in (of_network, of_others))
+        of_network, of_others = (Range(RESET_WITHIN, each.high) for each in (of_network, of_others))
     return RecurrentLoop(place, sequence, state.in_words(), is_reset, of_network, of_others)
 
 
@@ -300,7 +302,7 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
     for node in (part for statement in loop.body for part in ast.walk(statement)):
         match node:
             case ast.Subscript(value=of, slice=ast.Tuple(elts=parts), ctx=ast.Load()):
-                axes = [number for number, it in enumerate(parts) if _is_in(it, counters)]
+                axes = [number for number, part in enumerate(parts) if _is_in(part, counters)]
                 if axes and all(isinstance(part, ast.Slice) for part in parts[: axes[0]]):
                     yield of, axes[0]
             case ast.Subscript(value=of, slice=index, ctx=ast.Load()) if _is_in(index, counters):

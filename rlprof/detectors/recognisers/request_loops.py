@@ -170,12 +170,12 @@ def _request(module: SourceModule, line: int) -> _Request | None:
             if called_name(call) not in _RECEIVES or worker is None:
                 continue
             before = [
-                it
-                for it in module.statements
-                if it.function is statement.function and it.first_line <= line
+                other
+                for other in module.statements
+                if other.function is statement.function and other.first_line <= line
             ]
-            calls = _calls(part for it in before for part in it.expressions())
-            asks = tuple(it for it in calls if called_name(it) in _SENDS)
+            calls = _calls(part for each in before for part in each.expressions())
+            asks = tuple(other for other in calls if called_name(other) in _SENDS)
             return _Request(worker, call, asks) if asks else None
     return None
 

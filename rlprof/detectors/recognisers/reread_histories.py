@@ -79,11 +79,11 @@ class RereadHistories:
                 continue
             if told.get(line) is None:
                 asked = (self._asked(node, line, call) for call in calls[line])
-                told[line] = next((it for it in asked if it is not None), None)
+                told[line] = next((each for each in asked if each is not None), None)
             if (history := told[line]) is not None:
                 history.nodes.update((node, *called_right_there(self._tree, node, ("torch",))))
                 history.joining.update(self._joining(node))
-        return [it for it in told.values() if it is not None]
+        return [each for each in told.values() if each is not None]
 
     def _recurrent_calls(self, node: int) -> Iterator[ast.Call]:
         """Yield the calls of recurrent networks on the line of a node."""
@@ -265,7 +265,7 @@ def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
         if any(node is read for node in ast.walk(parts[number]))
     }
     above = parents(levels[1].module)
-    return bool(names) and all(_is_index(above.get(it), -1) for it in _reads(levels[1], names))
+    return bool(names) and all(_is_index(above.get(name), -1) for name in _reads(levels[1], names))
 
 
 def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:
@@ -286,5 +286,5 @@ def _is_index(node: ast.AST | None, number: int) -> bool:
         for part in parts
         if not (isinstance(part, ast.Slice) and part.lower is None)
     ]
-    texts = [ast.unparse(it) for it in told if it is not None]
+    texts = [ast.unparse(each) for each in told if each is not None]
     return str(number) in texts and set(texts) <= {str(number), "0"}

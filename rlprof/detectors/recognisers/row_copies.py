@@ -80,7 +80,7 @@ class RowCopiesSearch:
                 told.setdefault(line, copied)
                 nodes[line].update(self._work_at(node))
         for line, copied in told.items():
-            files = {self._tree.frame(it).file for it in nodes[line]}
+            files = {self._tree.frame(place).file for place in nodes[line]}
             # Dropout is asked for copies on purpose: it answers to each with another network.
             if not any(map(_RANDOM.search, files)):
                 yield RowCopies(
@@ -176,7 +176,7 @@ def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | 
             chain.append(inner)
         value = known.get(inner.id) if isinstance(inner, ast.Name) else None
         if isinstance(inner, ast.Name) and value is not None and value.is_array:
-            others = [it for it in calls if not any(it is each for each in chain)]
+            others = [other for other in calls if not any(other is each for each in chain)]
             return _AskedFor(inner.id, bool(others))
     return None
 
@@ -193,9 +193,9 @@ def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.
         if other.function is not statement.function:
             continue
         values = [
-            None if it.is_unpacked else it.value
-            for it in assigned(other.node)
-            if isinstance(it.target, ast.Name) and it.target.id == name
+            None if each.is_unpacked else each.value
+            for each in assigned(other.node)
+            if isinstance(each.target, ast.Name) and each.target.id == name
         ]
         found += values
         stores = sum(
@@ -255,7 +255,7 @@ def _copies_rows(call: ast.Call) -> bool:
     name, args = called_name(call), call.args
     if name == "repeat_interleave":
         along = [*args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "dim")]
-        return [ast.unparse(it) for it in along] == ["0"]
+        return [ast.unparse(part) for part in along] == ["0"]
     return name in _ALONG_ROWS and bool(args) and ast.unparse(args[0]) != "1"
 
 

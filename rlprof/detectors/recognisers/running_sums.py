@@ -66,7 +66,8 @@ def _is_plain(statement: ast.stmt) -> bool:
             return isinstance(target, ast.Name)
         case ast.If(body=body, orelse=rest):
             return all(
-                isinstance(it, ast.Return | ast.Break) or _is_plain(it) for it in (*body, *rest)
+                isinstance(part, ast.Return | ast.Break) or _is_plain(part)
+                for part in (*body, *rest)
             )
     return False
 
@@ -77,7 +78,7 @@ def _item_of(expression: ast.expr, loop: ast.For, turn: set[str]) -> str:
         case ast.Subscript(value=container, slice=ast.Name(id=name)) if name in turn:
             return ast.unparse(container)
         case ast.Name(id=name) if name in turn:
-            return next((ast.unparse(it) for it in _gone_through(loop.iter)), "")
+            return next((ast.unparse(part) for part in _gone_through(loop.iter)), "")
     return ""
 
 

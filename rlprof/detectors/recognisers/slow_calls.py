@@ -161,7 +161,9 @@ class SlowCalls:
         """The nodes of a call, without the program's own work that it asks for: ``statistics.mean(episode(s) for s in seeds)``."""
         if call.calls_yours:
             return set(self._tree.subtree(top))
-        return set(self._tree.subtree(top, lambda it: self.lines.is_yours(self._tree.frame(it))))
+        return set(
+            self._tree.subtree(top, lambda each: self.lines.is_yours(self._tree.frame(each)))
+        )
 
     def _look_at_answers(self, call: SlowCall, asking: Mapping[int, Line]) -> None:
         """Take in calls that another process answers."""
@@ -240,7 +242,7 @@ class SlowCalls:
         if of_class not in self._diagonal:
             modules = (self.lines.module(file) for file in self._profile.sources)
             told = [takes_diagonals(module, of_class) for module in modules if module is not None]
-            known = [it for it in told if it is not None]
+            known = [each for each in told if each is not None]
             self._diagonal[of_class] = bool(known) and all(known)
         return self._diagonal[of_class]
 
@@ -297,7 +299,7 @@ class SlowCalls:
             ]
             below = [part for each in inner for part in tree.subtree(each)] if done.is_alone else []
             spent.nodes[done.part].update((node, *below))
-            spent.weights[line] += sum(tree.self_cost(it).wall_us for it in (node, *below))
+            spent.weights[line] += sum(tree.self_cost(part).wall_us for part in (node, *below))
             spent.seen[line] = done.seen
 
 

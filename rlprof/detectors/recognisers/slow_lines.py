@@ -61,7 +61,9 @@ class SlowLines:
                 if name in _IN_C and not _does_many(call, _IN_C[name].many_by):
                     seen = f"{ast.unparse(call.func)}: {name}"
                     others = (
-                        it for it in calls if not (called_name(it) in _JOINS or hardly_works(it))
+                        other
+                        for other in calls
+                        if not (called_name(other) in _JOINS or hardly_works(other))
                     )
                     yield SlowOnLine(
                         _IN_C[name], seen, is_alone=all(other is call for other in others)

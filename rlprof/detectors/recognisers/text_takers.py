@@ -40,7 +40,7 @@ class Wrapper:
     def uses(self, call: ast.Call) -> list[ast.expr]:
         """Those arguments of ``call`` that it passes on."""
         given = self.function.node.args
-        names = [it.arg for it in (*given.posonlyargs, *given.args)]
+        names = [parameter.arg for parameter in (*given.posonlyargs, *given.args)]
         if names[:1] in (["self"], ["cls"]):
             del names[0]
         rest = given.vararg.arg if given.vararg else ""
@@ -114,15 +114,15 @@ def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
     parameters = {argument.arg for argument in (*given.posonlyargs, *given.args)} | _keyword_only(
         given
     )
-    parameters |= {it.arg for it in (given.vararg, given.kwarg) if it}
+    parameters |= {argument.arg for argument in (given.vararg, given.kwarg) if argument}
     uses = {name: _uses(name, function, body) for name in parameters - {"self", "cls"}}
     takes = frozenset(name for name, statements in uses.items() if statements)
     if not takes:
         return None
     used = [statement for name in takes for statement in uses[name] or ()]
-    tells = [_conditions(it) for it in used if _is_output(it)]
+    tells = [_conditions(use) for use in used if _is_output(use)]
     # What is stored where the same holds as where it is told was seen with it.
-    is_told = all(any(told <= _conditions(it) for told in tells) for it in used)
+    is_told = all(any(told <= _conditions(use) for told in tells) for use in used)
     if not is_told and not all(
         _is_a_switch(test, parameters) for statement in used for test in statement.conditions
     ):
@@ -138,7 +138,7 @@ def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
 def _uses(name: str, function: Function, body: Sequence[Statement]) -> list[Statement] | None:
     """The statements that use the parameter; None where it is used on no condition, or to find out whether it holds."""
     statements = [part for part in body if any(_reads(node, name) for node in part.walk())]
-    told = sum(_reads(node, name) for it in statements for node in it.walk())
+    told = sum(_reads(node, name) for each in statements for node in each.walk())
     inside = sum(_reads(node, name) for part in function.node.body for node in ast.walk(part))
     if told != inside:
         return None  # A function within it has it, too.

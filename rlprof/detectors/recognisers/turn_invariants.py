@@ -91,7 +91,7 @@ class TurnInvariants:
                 inside.add(node)
                 continue
             stack = self._stack(node)
-            told = self._of(tuple(self._tree.frame(it) for it in stack))
+            told = self._of(tuple(self._tree.frame(above) for above in stack))
             if told is None or not self._is_as_read(node, told.pure):
                 continue
             if self._is_refuted(stack[0], stack[told.above], told):
@@ -112,7 +112,9 @@ class TurnInvariants:
         if not told.is_outermost or (above != NO_PARENT and self._lines.is_repeated(above)):
             return False
         known = self._values.between(frame.file, told.pure.lines, frame.function)
-        return any(it.text in known and known[it.text].changed for it in told.pure.inputs)
+        return any(
+            operand.text in known and known[operand.text].changed for operand in told.pure.inputs
+        )
 
     def _stack(self, node: int) -> list[int]:
         """Return the node and those above it, as far as they are of the user's files."""
@@ -179,7 +181,7 @@ class TurnInvariants:
     def _are_plain(self, own: Frame, pure: Pure) -> bool:
         """Tell whether all inputs were seen, and are numbers, arrays or tensors that no optimizer moves."""
         known = self._values.between(own.file, pure.lines, own.function)
-        seen = [known.get(it.text) for it in pure.inputs]
+        seen = [known.get(operand.text) for operand in pure.inputs]
         return all(
             value is not None
             and (value.is_plain or (value.is_array and value.type not in _WEIGHTS))

@@ -89,7 +89,7 @@ class _Made(NamedTuple):
 def _made_of(line: int, module: SourceModule) -> Iterator[_Made]:
     """Yield what a line copies, and what variables in that were given before it in the function."""
     function = module.function_at(line)
-    inside = [it for it in module.statements if it.function is function]
+    inside = [each for each in module.statements if each.function is function]
     pending = [
         (_Made(moved, statement.lines, frozenset(statement.lines)), MOST_STEPS_BACK)
         for statement in module.statements_at(line)
@@ -100,7 +100,7 @@ def _made_of(line: int, module: SourceModule) -> Iterator[_Made]:
         made, steps = pending.pop(0)
         yield made
         names = {name.id for name in ast.walk(made.expression) if isinstance(name, ast.Name)}
-        before = [it for it in inside if it.last_line < made.at.start]
+        before = [other for other in inside if other.last_line < made.at.start]
         for statement in reversed(before) if steps else ():
             for one in assigned(statement.node):
                 if isinstance(one.target, ast.Name) and one.target.id in names:
@@ -138,7 +138,7 @@ def _bytes_made_floats(expression: ast.expr, known: Mapping[str, Value]) -> str:
         and value.is_on_cpu
         and value.fields.get("dtype", "") in _BYTES
     ]
-    return max(found, key=lambda it: _size(known[it]), default="")
+    return max(found, key=lambda name: _size(known[name]), default="")
 
 
 def _makes_floats(node: ast.AST) -> bool:
@@ -149,7 +149,7 @@ def _makes_floats(node: ast.AST) -> bool:
             return True
         case ast.Call(args=args, keywords=keywords):
             given = [*args, *(keyword.value for keyword in keywords if keyword.arg == "dtype")]
-            return any(ast.unparse(it).strip("'\"").endswith(_FLOATS) for it in given)
+            return any(ast.unparse(argument).strip("'\"").endswith(_FLOATS) for argument in given)
     return False
 
 
@@ -204,6 +204,6 @@ def _gone_through(name: str, line: int, module: SourceModule) -> set[str]:
 def _size(value: Value) -> int:
     """Bytes of an array: numpy's ``f4`` has 4 an item, torch's ``torch.float32`` as many."""
     dtype = value.fields.get("dtype", "")
-    digits = int("".join(it for it in dtype if it.isdigit()) or 8)
+    digits = int("".join(digit for digit in dtype if digit.isdigit()) or 8)
     each = digits // 8 if dtype.startswith("torch.") else min(digits, 8)
     return (value.numbers or 0) * max(1, each)

@@ -69,7 +69,7 @@ def _remove(folder: Path) -> None:
                 remove_tree(path)
             elif path.name != MARK:
                 path.unlink()
-        if [it.name for it in folder.iterdir()] in ([], [MARK]):
+        if [entry.name for entry in folder.iterdir()] in ([], [MARK]):
             remove_tree(folder)
 
 

@@ -35,16 +35,16 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     """
     own, other = checkout.own.resolve(), checkout.other.resolve()
     told = _named_files(folder)
-    ours = [it for it in told if _tree_of(it, own, other) == own]
-    theirs = [it for it in told if _tree_of(it, own, other) == other]
+    ours = [path for path in told if _tree_of(path, own, other) == own]
+    theirs = [path for path in told if _tree_of(path, own, other) == other]
     misled = list(_misled(theirs, own, other, named))
     tracked = (own / file for file in tracked_files(own))
     elsewhere = set(told).difference(tracked, misled)
     copies = list(copies_among(sorted(elsewhere), own, other))
     return ImportedFiles(
         is_told=bool(told),
-        own=len(ours) + sum(_tree_of(it, own, other) == own for it in named),
-        of_other=tuple(it.relative_to(other) for it in misled),
+        own=len(ours) + sum(_tree_of(path, own, other) == own for path in named),
+        of_other=tuple(path.relative_to(other) for path in misled),
         copies=tuple(copy.place for copy in copies),
         not_run=tuple(copy.place for copy in copies if copy.hides_change),
     )
@@ -182,7 +182,7 @@ def copies_among(paths: Sequence[Path], own: Path, other: Path) -> Iterator[Copy
 
 def _module(path: Path) -> Path:
     """``lab/policy.py``: where it is installed, or from its topmost package on."""
-    at = max((at for at, it in enumerate(path.parts) if it in INSTALLED), default=None)
+    at = max((at for at, part in enumerate(path.parts) if part in INSTALLED), default=None)
     if at is not None:
         return Path(*path.parts[at + 1 :])
     top = path
@@ -226,9 +226,9 @@ def tracked_modules(root: Path) -> Mapping[Path, Path]:
     ``libs/a/src/lab/policy.py`` is ``lab/policy.py``, if ``libs/a`` is a project.
     """
     tracked = [Path(file) for file in sorted(tracked_files(root))]
-    projects = {Path(), *(it.parent for it in tracked if it.name in _OF_A_PROJECT)}
+    projects = {Path(), *(file.parent for file in tracked if file.name in _OF_A_PROJECT)}
     roots = {project / layout for project in projects for layout in _LAYOUTS}
-    packages = {it.parent for it in tracked if it.name == "__init__.py"}
+    packages = {file.parent for file in tracked if file.name == "__init__.py"}
     found = {}
     for path in tracked:
         top = path.parent

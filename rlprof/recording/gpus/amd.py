@@ -51,7 +51,7 @@ class AmdGpus:
         self._smi = smi
         smi.amdsmi_init()
         self._handles = list(smi.amdsmi_get_processor_handles())
-        self._gpus = {index: self._facts(it) for index, it in enumerate(self._handles)}
+        self._gpus = {index: self._facts(handle) for index, handle in enumerate(self._handles)}
 
     @property
     def driver(self) -> str:

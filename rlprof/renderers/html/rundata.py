@@ -157,10 +157,11 @@ def _small_parts(
             "role": [strings.number(row.role) for row in report.processes],
         },
         "slices": {
-            "start": [it.start_us for it in detail.slices],
-            "end": [it.end_us for it in detail.slices],
+            "start": [slice_.start_us for slice_ in detail.slices],
+            "end": [slice_.end_us for slice_ in detail.slices],
             "phase": [
-                -1 if it.phase is None else strings.number(it.phase.value) for it in detail.slices
+                -1 if slice_.phase is None else strings.number(slice_.phase.value)
+                for slice_ in detail.slices
             ],
         },
         "findings": _findings(report, tree),
@@ -171,7 +172,7 @@ def _small_parts(
         "timeline": {
             "start": [start for start, _ in detail.points_us],
             "end": [end for _, end in detail.points_us],
-            "series": [_series(it) for it in detail.series],
+            "series": [_series(series) for series in detail.series],
         },
         "torchWindows": [{"begin": round(window.begun_s * 1e6)} for window in report.torch_windows],
     }

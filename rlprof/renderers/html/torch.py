@@ -45,7 +45,7 @@ def _look(cause: str) -> str:
 
 
 def _window(row: TorchWindowRow) -> View:
-    idle = sorted(row.idle, key=lambda it: -it[1])
+    idle = sorted(row.idle, key=lambda pair: -pair[1])
     return {
         "process": f"{row.role} {row.pid}",
         "kind": KINDS.get(row.kind, row.kind),
@@ -101,7 +101,7 @@ def _summed(ops: Sequence[TorchOp], report: Report) -> list[View]:
         sums[op.name][0] += op.calls
         sums[op.name][1] += op.time_s
     whole = sum(row.wall_s for row in report.torch_windows)
-    heaviest = sorted(sums.items(), key=lambda it: (-it[1][1], it[0]))[:MOST_OPS]
+    heaviest = sorted(sums.items(), key=lambda pair: (-pair[1][1], pair[0]))[:MOST_OPS]
     return [
         {
             "name": cut_middle(printable(name), 90),

@@ -93,9 +93,9 @@ def _as_written(value: Any) -> Any:
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
-        return {key: _as_written(it) for key, it in value.items()}
+        return {key: _as_written(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_as_written(it) for it in value]
+        return [_as_written(item) for item in value]
     return value
 
 

@@ -85,7 +85,9 @@ class SyncSites:
         self._codes.hold(code)
         if _LIBRARY in code.co_filename:
             self._in_library.add(id(code))
-            if self._device == "cpu" and any(it in code.co_filename for it in _ON_THE_CPU_ANYWAY):
+            if self._device == "cpu" and any(
+                place in code.co_filename for place in _ON_THE_CPU_ANYWAY
+            ):
                 self._stays_here.add(id(code))
 
     def _new_site(self, site: FrameType) -> int:
