@@ -59,6 +59,7 @@ _DATA_NAME: Final = re.compile(
     r"^_?(sample|sample_\w+|collate\w*|preprocess\w*|(make|get|build|next|draw)_?(mini)?batch\w*"
     r"|compute_(gae|returns|advantages?\w*)|gae|discount\w*|normali[sz]e\w*)$"
 )
+_CONSTRUCTS: Final = ("<module>", "__init__")
 _LOGGING_NAME: Final = re.compile(
     r"^_?log(_\w+)?$|^(write|record)_(metrics?|summary|scalars?|logs?)$"
 )
@@ -81,12 +82,10 @@ def classify_components(
     updates = find_updates(
         nodes,
         sources,
-        gradients=[node.id for node in nodes if _makes_gradients(node.frame.file)],
-        networks=[
-            node.id
-            for node in nodes
-            if own[node.id] == INFERENCE or is_policy_file(node.frame.file)
-        ],
+        gradients=_at_work(nodes, lambda node: _makes_gradients(node.frame.file)),
+        networks=_at_work(
+            nodes, lambda node: own[node.id] == INFERENCE or is_policy_file(node.frame.file)
+        ),
         environment=[node.id for node in nodes if own[node.id] == ENVIRONMENT],
         messages=[node.id for node in nodes if transport_of(node.frame)],
         time_us=time_us,
@@ -103,7 +102,7 @@ def classify_components(
         at_line = LEARNING if line in updates.learns else DATA * (line in updates.makes_ready)
         if at_line:
             asked = at_line == LEARNING
-        elif key in loops and key not in updates.functions:
+        elif line in updates.acts or (key in loops and key not in updates.functions):
             asked = False  # ``update(collect(envs))``: the line is the update's, this part of it is not.
         elif key in updates.whole or (
             name == LEARNING and key not in loops and key not in updates.functions
@@ -126,10 +125,23 @@ def classify_components(
                 found.append(above if above in (INFERENCE, ENVIRONMENT) else INFERENCE)
         elif name == DATA and above == ENVIRONMENT and origin_of_file(frame.file) is Origin.YOURS:
             found.append(above)  # What it draws is a state of its own.
-        elif name and key not in loops:
+        elif name and key not in loops and line not in updates.acts:
             found.append(name)
         else:
-            found.append(OTHER if key in loops else above)
+            found.append(OTHER if key in loops or line in updates.acts else above)
+    return found
+
+
+def _at_work(nodes: Sequence[Node], is_of_kind: Callable[[Node], bool]) -> list[int]:
+    """Return nodes of a kind, without those that import or construct one: the first optimizer imports for seconds."""
+    found: list[int] = []
+    constructs: list[bool] = []
+    for node in nodes:
+        is_own = is_of_kind(node)
+        inside = node.parent != NO_PARENT and constructs[node.parent]
+        constructs.append(inside or (is_own and node.frame.function.endswith(_CONSTRUCTS)))
+        if is_own and not constructs[-1]:
+            found.append(node.id)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from rlprof.libraries.questions import is_framework
 from rlprof.model.recording import NO_PARENT, Node
+from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import begins_process
 from rlprof.source.updates import update_lines
 from rlprof.syntax.module import parse
@@ -38,6 +39,8 @@ class Updates:
     learns: frozenset[_Line]
     makes_ready: frozenset[_Line]
     """Where what an update works on is made ready."""
+    acts: frozenset[_Line]
+    """Where a rollout goes on beside it."""
     functions: frozenset[_Function]
     """Those whose lines were told apart."""
     whole: frozenset[_Function]
@@ -72,6 +75,7 @@ def find_updates(
     )
     learns: set[_Line] = set()
     ready: set[_Line] = set()
+    acts: set[_Line] = set()
     functions: set[_Function] = set()
     whole: set[_Function] = set()
     for _ in range(_MOST_CALLERS):
@@ -89,16 +93,22 @@ def find_updates(
                 _believed(nodes, calls),
                 networks=asking.get(file, frozenset()),
                 environment=stepping.get(file, frozenset()),
+                without_gradients=without_gradients(sources[file]),
             )
             learns |= {(file, line) for line in found.learns}
             ready |= {(file, line) for line in found.makes_ready}
+            acts |= {(file, line) for line in found.acts}
             functions.add((file, name))
             if not (found.learns & asking.get(file, frozenset())) and (file, name) not in around:
                 callers += ((_caller(nodes, call), us) for call, us in calls.items())
         level = _by_function(nodes, callers)
         level = {key: calls for key, calls in level.items() if key not in functions | whole}
     return Updates(
-        frozenset(learns), frozenset(ready - learns), frozenset(functions), frozenset(whole)
+        frozenset(learns),
+        frozenset(ready - learns),
+        frozenset(acts - learns),
+        frozenset(functions),
+        frozenset(whole),
     )
 
 

@@ -20,6 +20,8 @@ class UpdateLines(NamedTuple):
     """From the first network on whose output the gradients are of, to the step of the optimizer."""
     makes_ready: frozenset[int]
     """Before it: batches drawn, arrays made tensors, targets that no network has a part in."""
+    acts: frozenset[int] = frozenset()
+    """Of loops that ask networks with gradients switched off alone: a rollout."""
 
 
 @dataclass(slots=True)
@@ -43,12 +45,17 @@ def update_lines(
     *,
     networks: Collection[int],
     environment: Collection[int],
+    without_gradients: Collection[int] = (),
 ) -> UpdateLines:
     """The lines that feed those that update (``updating``, of one function), by what each of them assigns and reads.
 
-    ``networks``, ``environment``: lines that were seen to ask a network, or to step an environment. What an environment
-    gave is given; so is what comes from a loop around steps of one, and from loops outside of the innermost that updates.
+    ``networks``, ``environment``: lines that were seen to ask a network, or to step an environment; ``without_gradients``: lines that record
+    none. What an environment
+    gave is given; so is what comes from a loop around steps of one, from loops outside of the innermost that updates, and
+    from one that asks networks with gradients switched off alone: a rollout, whoever steps there.
     """
+    acting = set(networks) & set(without_gradients)
+
     function = module.function_at(min(updating))
     outermost = _outermost_loop(function.node if function else module.tree, updating)
     block: Sequence[ast.stmt] = (
@@ -58,12 +65,17 @@ def update_lines(
     last = max((i for i, item in enumerate(items) if item.lines & set(updating)), default=-1)
     innermost = items[last].loop if last >= 0 else None
     fresh = frozenset[str]().union(*(unit.stores for unit in items if unit.loop is innermost))
+    acts: set[int] = set()
     needed: set[str] = set()
     feeding: list[_CodeUnit] = []
     for item in reversed(items[: last + 1]):
         here = item.loop is innermost
         if item.lines & set(updating):
             needed |= item.loads
+        elif item.is_loop and item.lines & acting and item.lines & set(networks) <= acting:
+            needed -= item.stores
+            acts |= item.lines
+            continue
         elif item.lines & set(environment) or (item.is_loop and not here):
             needed -= item.stores
             continue
@@ -74,7 +86,8 @@ def update_lines(
         else:
             continue
         feeding.append(item)
-    return _update_lines(feeding[::-1], set(updating), set(networks), innermost)
+    found = _update_lines(feeding[::-1], set(updating), set(networks), innermost)
+    return found._replace(acts=frozenset(acts))
 
 
 def _update_lines(

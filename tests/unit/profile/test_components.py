@@ -263,6 +263,55 @@ def test_a_rollout_on_the_line_of_an_update_is_none():
     assert shares(run) == {"inference": 0.6, "environment": 0.2, "learning": 0.2}
 
 
+ALL_IN_ONE = Script(
+    "train.py",
+    """
+    def optimise(agent, arena, keeper):
+        adam = torch.optim.Adam(agent.parameters())
+        while True:
+            seen, gained = [], []
+            for _ in range(100):
+                with torch.no_grad():
+                    act = agent(torch.stack(obs))
+                seen.append(obs)
+                obs, reward = arena.advance(act)
+                keeper(reward)
+                gained.append(reward)
+            chosen = agent(torch.stack(seen))
+            loss = -(chosen * torch.tensor(gained)).mean()
+            loss.backward()
+            adam.step()
+    """,
+)
+
+
+def test_a_rollout_without_gradients_is_no_part_of_the_update_around_it():
+    """Whatever the function is called, and however long its optimizer imports when it is made."""
+    run = a_run().process("main", steps=1000).source(ALL_IN_ONE.file, ALL_IN_ONE.text)
+    made = ALL_IN_ONE.at("torch.optim.Adam", "optimise")
+    constructed = f"{SITE}/torch/optim/adam.py:102 Adam.__init__"
+    run.spends(60.0, made, constructed, f"{STDLIB}/importlib/__init__.py:90 import_module")
+    run.spends(2.0, ALL_IN_ONE.at("act = agent", "optimise"), LINEAR)
+    run.spends(5.0, ALL_IN_ONE.at("keeper(reward)", "optimise"), "train.py:90 Keeper.__call__")
+    run.spends(1.0, ALL_IN_ONE.at("chosen = agent", "optimise"), LINEAR)
+    run.spends(2.0, ALL_IN_ONE.at("loss.backward", "optimise"), BACKWARD)
+
+    recording = run.recording()
+    found = components_of(recording)
+
+    by_line = {node.frame.line: found[node.id] for node in recording.nodes if node.parent == -1}
+    assert by_line[ALL_IN_ONE.line("loss.backward")] == "learning"
+    assert by_line[ALL_IN_ONE.line("chosen = agent")] == "learning"
+    assert by_line[ALL_IN_ONE.line("act = agent")] == "other"
+    assert {found[n.id] for n in recording.nodes if n.frame.function == "Keeper.__call__"} == {
+        "other"
+    }
+    assert [found[node.id] for node in recording.nodes if "linear.py" in node.frame.file] == [
+        "inference",
+        "learning",
+    ]
+
+
 def test_a_stack_that_was_torn_does_not_make_its_line_an_update():
     run = a_run().process("main", steps=1000).source(IN_ONE_FUNCTION.file, IN_ONE_FUNCTION.text)
     run.spends(5.0, in_go("backward()"), BACKWARD)

@@ -73,6 +73,22 @@ def update(self, batch):
     self.count = self.count + 1
 """
 
+ACTING_WITHOUT_GRADIENTS = """
+def learn():
+    while True:
+        seen, gained = [], []                   # ready
+        for _ in range(100):                    # acts
+            with torch.no_grad():               # acts
+                act = agent(torch.stack(obs))   # acts: network off
+            seen.append(obs)                    # acts
+            obs, reward = arena.advance(act)    # acts
+            gained.append(reward)               # acts
+        goals = torch.tensor(gained)            # ready
+        chosen = agent(torch.stack(seen))       # learns: network
+        loss = -(chosen * goals).mean()         # learns
+        loss.backward()                         # updates
+"""
+
 NO_NETWORK_SEEN = """
 def update(w):
     x = numbers()                               # learns
@@ -90,7 +106,11 @@ def lines_with(text: str, *words: str) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    "text", [IN_TURNS, EACH_STEP, COLLECTED_FIRST, SEVERAL_LOSSES, NO_NETWORK_SEEN]
+    "text",
+    [
+        *(IN_TURNS, EACH_STEP, COLLECTED_FIRST, SEVERAL_LOSSES, ACTING_WITHOUT_GRADIENTS),
+        NO_NETWORK_SEEN,
+    ],
 )
 def test_what_feeds_the_gradients_learns_from_the_first_network_on(text):
     text = textwrap.dedent(text)
@@ -102,10 +122,12 @@ def test_what_feeds_the_gradients_learns_from_the_first_network_on(text):
         lines_with(text, "updates"),
         networks=lines_with(text, "network"),
         environment=lines_with(text, "environment"),
+        without_gradients=lines_with(text, "off"),
     )
 
     assert found.learns == lines_with(text, "learns", "updates")
     assert found.makes_ready == lines_with(text, "ready")
+    assert found.acts == lines_with(text, "acts")
 
 
 def test_a_line_that_is_in_no_function_and_no_loop_is_one_too():
@@ -121,4 +143,8 @@ def test_lines_that_the_source_does_not_have_are_no_error():
     module = parse("pass\n")
     assert module is not None
 
-    assert update_lines(module, {40}, networks=(), environment=()) == (frozenset(), frozenset())
+    assert update_lines(module, {40}, networks=(), environment=()) == (
+        frozenset(),
+        frozenset(),
+        frozenset(),
+    )
