@@ -649,19 +649,20 @@ def test_a_pickled_by_value_class_of_optimizers_needs_no_rlprof():
 
     class Clipped(torch.optim.SGD):
         def step(self, closure=None):
-            return super().step(closure)
+            # Not by SGD's own: where another test has made one, torch has hooked that as well.
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    parameter.data -= group["lr"] * parameter.grad.clamp(-1, 1)
 
-    others = [dict(each) for each in hooks]
-    for each in hooks:
-        each.clear()
     torch_training.count_updates(module)
     try:
-        Clipped([torch.zeros(1, requires_grad=True)]).step()
+        parameter = torch.zeros(1, requires_grad=True)
+        parameter.grad = torch.ones(1)
+        Clipped([parameter]).step()
         saved = cloudpickle.dumps(Clipped)
     finally:
-        for each, earlier in zip(hooks, others, strict=True):
+        for each in hooks:
             each.clear()
-            each.update(earlier)
 
     command = [sys.executable, "-c", LOADS]
     loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
