@@ -648,7 +648,7 @@ def test_a_pickled_by_value_class_of_optimizers_needs_no_rlprof():
     hooks = (module._global_optimizer_pre_hooks, module._global_optimizer_post_hooks)
 
     class Clipped(torch.optim.SGD):
-        def step(self, closure=None):
+        def step(self, _closure=None):
             # Not by SGD's own: where another test has made one, torch has hooked that as well.
             for group in self.param_groups:
                 for parameter in group["params"]:
