@@ -20,14 +20,13 @@ class LooksFromCallers:
         self._translated: dict[Frame, dict[Frame, Mapping[str, Operand]]] = {}
         """Operands of the caller's, by the caller's line, the line, and the text there."""
 
-    def note(self, ways: Iterable[Sequence[Frame]], looked: Collection[Frame]) -> Iterator[Frame]:
+    def note(self, ways: Iterable[Sequence[Frame]], missed: Collection[Frame]) -> Iterator[Frame]:
         """Take in where the process was (the user's frames, innermost first); yield lines of callers that are to be looked at for others.
 
-        ``looked`` are lines that were looked at themselves.
+        ``missed`` are lines that agents were asked for, and that no look has met.
         """
         for line, caller in {way[:2] for way in map(tuple, ways) if len(way) > 1}:
-            lines = self._translated.get(caller, {})
-            if line in looked or line in lines or not self._lines.is_hot(line):
+            if line not in missed or line in self._translated.get(caller, {}):
                 continue
             translated = self._translate(line, caller)
             if translated is not None:

@@ -55,6 +55,7 @@ class ValuePlan:
         self._steps = steps
         self._callers = LooksFromCallers(lines)
         self._looked: set[Frame] = set()
+        """Lines that a look has met."""
         self._next_look_us: dict[Frame, float] = {}
         """The time from which on a line is to be looked at again."""
         self._seen: dict[tuple[str, str, int, str], list[SeenValue]] = {}
@@ -85,7 +86,8 @@ class ValuePlan:
             self._next_look_us[told.frame] = self._again(told) * self._lines.spent_us(told.frame)
         ways = self._lines.add(process, window.eye)
         self._note_calls(process, ways)
-        for caller in self._callers.note(ways, self._looked):
+        missed = self._next_look_us.keys() - self._looked
+        for caller in self._callers.note(ways, missed):
             self._next_look_us.pop(caller, None)
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)

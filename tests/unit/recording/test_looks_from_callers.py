@@ -26,17 +26,17 @@ HOT_US = 100_000.0
 class Training:
     """One second in a line that no look meets, and in the one that calls its function."""
 
-    def __init__(self, file: Path, *, cpu_us: float = HOT_US) -> None:
+    def __init__(self, file: Path) -> None:
         file.write_text(SCRIPT)
         self.line = Frame(str(file), "Agent.update", 6)
         self.caller = Frame(str(file), "train", 9)
         stacks = StackTable()
         lines = HotLines(stacks)
-        self.ways = lines.add(0, {stacks.node((self.caller, self.line)): cpu_us})
+        self.ways = lines.add(0, {stacks.node((self.caller, self.line)): HOT_US})
         self.looks = LooksFromCallers(lines)
 
-    def note(self, *looked: Frame) -> list[Frame]:
-        return list(self.looks.note(self.ways, set(looked)))
+    def note(self, *, is_missed: bool = True) -> list[Frame]:
+        return list(self.looks.note(self.ways, {self.line} if is_missed else set()))
 
 
 @pytest.fixture
@@ -71,10 +71,6 @@ def test_it_is_asked_once(training: Training):
     assert not training.note()
 
 
-def test_not_where_the_line_was_looked_at_itself(training: Training):
-    assert not training.note(training.line)
+def test_not_for_a_line_that_was_not_asked_for_in_vain(training: Training):
+    assert not training.note(is_missed=False)
     assert not list(training.looks.operands(training.caller))
-
-
-def test_not_for_a_line_that_is_not_hot(tmp_path: Path):
-    assert not Training(tmp_path / "train.py", cpu_us=1_000.0).note()
