@@ -78,6 +78,38 @@ def test_what_a_hot_line_calls_can_be_read_in_the_report(tmp_path, write, rlprof
     assert "def hush" in result.recording.sources[str(tmp_path / "quiet.py")]
 
 
+SEARCHING = """\
+import time
+
+class Shelf:
+    def __init__(self):
+        self.rows = [(row, row + 1) for row in range(20_000)]
+
+    def __call__(self, number):
+        found = (number, -1) in self.rows
+
+def train(shelf):
+    until = time.thread_time() + 5.0
+    while time.thread_time() < until:
+        shelf(3)
+        total = sum(range(3_000))
+
+train(Shelf())
+print("trained")
+"""
+
+
+def test_what_a_line_works_on_whose_function_has_returned_when_python_looks_is_told(
+    write, rlprof_run
+):
+    result = rlprof_run(write(SEARCHING))
+
+    assert (result.code, result.out) == (0, b"trained\n")
+    assert [(value["type"], value["length"]) for value in seen(result, "self.rows")] == [
+        ("list", "20000")
+    ]
+
+
 def test_none_are_told_where_they_are_not_wanted(write, rlprof_run):
     result = rlprof_run(write(TRAINING), options=["--no-values"])
 
