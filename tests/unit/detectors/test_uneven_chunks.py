@@ -42,11 +42,14 @@ def a_generation(
     idle_s: tuple[float, ...] = (1.0, 5.0),
     cores: int = 16,
     steps_in_workers: bool = False,
+    handing: tuple[float, str] | None = None,
 ) -> RunBuilder:
     """Ten seconds, in which the main process waits for workers of a pool; ``idle_s`` is how long each has nothing to do."""
     run = a_run(steady_s=10.0).with_run(host={"usable_cores": str(cores)})
     run.process("main", steps=0 if steps_in_workers else 1_000)
     run.spends(9.5, LINES[function], GET, idle=True).spends(0.5, "population.py:1 <module>")
+    if handing is not None:
+        run.thread("Thread-1").spends(*handing)
     for number, seconds in enumerate(idle_s):
         run.process(f"worker {number}", steps=1_000 if steps_in_workers else 0)
         run.spends(seconds, WORKER, TASKS, idle=True)
@@ -110,3 +113,11 @@ def test_who_is_no_worker_of_the_pool_does_not_count():
     run.process("logger").spends(10.0, "log.py:3 main", TASKS, idle=True)
 
     assert not found(run)
+
+
+def test_what_handing_on_takes_does_not_count():
+    """A second of 9.5 is idle; the pool's own threads explain 0.8 of it."""
+    handing = (0.4, "pool.py:3 handle")
+
+    assert found(a_generation(idle_s=(1.5, 1.5)))
+    assert not found(a_generation(idle_s=(1.5, 1.5), handing=handing))
