@@ -41,7 +41,7 @@ def schema_errors(schema: str, file: Path) -> str:
         ("github-workflows", EXAMPLES / "github-workflow.yml"),
         ("gitlab-ci", EXAMPLES / "gitlab-ci.yml"),
     ],
-    ids=lambda it: it.name if isinstance(it, Path) else it,
+    ids=lambda value: value.name if isinstance(value, Path) else value,
 )
 def test_files_for_services_are_what_the_services_read(schema, file, tmp_path):
     broken = tmp_path / file.name
@@ -105,7 +105,9 @@ def test_after_a_failed_check_only_what_uploads_and_the_verdict_still_run():
     inputs = {"artifact-name": "results", "sarif": "true"}
     context = {"inputs": inputs, "steps": {"check": {"outputs": outputs}}}
 
-    left = [it["name"] for it in STEPS if is_to_run(it.get("if", ""), context, has_failed=True)]
+    left = [
+        step["name"] for step in STEPS if is_to_run(step.get("if", ""), context, has_failed=True)
+    ]
 
     assert left == ["Upload the results", "Upload to code scanning", "Verdict"]
 
@@ -120,7 +122,7 @@ def test_after_a_failed_check_only_what_uploads_and_the_verdict_still_run():
     ],
 )
 def test_each_event_names_its_base(event, base):
-    (text,) = [it["env"]["INPUT_EVENT_BASE"] for it in STEPS if it.get("id") == "check"]
+    (text,) = [step["env"]["INPUT_EVENT_BASE"] for step in STEPS if step.get("id") == "check"]
 
     assert filled(text, {"github": {"event": event}}) == base
 
@@ -128,7 +130,7 @@ def test_each_event_names_its_base(event, base):
 # --- scripts --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda it: it.name)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_scripts_are_bash_and_can_be_started(script):
     answer = subprocess.run(["bash", "-n", script], capture_output=True, text=True, check=False)
 
@@ -137,7 +139,7 @@ def test_scripts_are_bash_and_can_be_started(script):
     assert script.stat().st_mode & stat.S_IXUSR
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda it: it.name)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_shellcheck_finds_nothing(script):
     if shutil.which("shellcheck") is None:
         pytest.skip("shellcheck is missing (sudo apt-get install shellcheck)")
@@ -149,7 +151,7 @@ def test_shellcheck_finds_nothing(script):
 def test_shellcheck_finds_nothing_in_the_steps_of_the_action(tmp_path):
     if shutil.which("shellcheck") is None:
         pytest.skip("shellcheck is missing (sudo apt-get install shellcheck)")
-    for step in (it for it in STEPS if "run" in it):
+    for step in (candidate for candidate in STEPS if "run" in candidate):
         script = tmp_path / "step.sh"
         script.write_text(f"#!/bin/bash\n{step['run']}\n")
         answer = subprocess.run(["shellcheck", script], capture_output=True, text=True, check=False)

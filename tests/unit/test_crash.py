@@ -194,7 +194,7 @@ def a_crashed_report(**changes: Any) -> Report:
 
 
 def rendered(name: str, report: Report, **options: str) -> str:
-    (renderer,) = [it for it in discover_renderers() if it.name == name]
+    (renderer,) = [candidate for candidate in discover_renderers() if candidate.name == name]
     text = renderer.render(report, options)
     assert isinstance(text, str)
     return text

@@ -76,9 +76,9 @@ def test_every_workload_has_its_program(script):
     overhead = script("overhead")
 
     missing = [
-        it.program
-        for it in overhead.WORKLOADS.values()
-        if not (overhead.PROGRAMS / it.program).is_file()
+        workload.program
+        for workload in overhead.WORKLOADS.values()
+        if not (overhead.PROGRAMS / workload.program).is_file()
     ]
 
     assert len(overhead.WORKLOADS) == 8
@@ -123,7 +123,7 @@ def test_what_a_profiler_takes_beside_the_program_is_watched(script, tmp_path):
     profiler = profiled.Variant("busy", lambda command, _: [sys.executable, "-c", busy, *command])
     command = [sys.executable, str(program)]
 
-    bare, watched = (it.run(command, cores=None) for it in (profiled.bare(), profiler))
+    bare, watched = (variant.run(command, cores=None) for variant in (profiled.bare(), profiler))
 
     assert bare.settled_cores == 0.0
     assert watched.settled_cores > 0.1

@@ -17,7 +17,9 @@ def test_there_are_scripts_to_run():
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node: apt-get install nodejs")
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda it: it.name.removesuffix(".test.mjs"))
+@pytest.mark.parametrize(
+    "script", SCRIPTS, ids=lambda script: script.name.removesuffix(".test.mjs")
+)
 def test_under_node(script):
     outcome = subprocess.run(
         ["node", "--test", str(script)], capture_output=True, text=True, timeout=100, check=False

@@ -35,15 +35,15 @@ def test_operations_never_read_as_powers_of_ten():
 
 
 def test_shares_have_a_decimal_where_it_tells():
-    assert [units.percent(it) for it in (0.042, 0.0994, 0.0996, 0.37, 1)] == [
+    assert [units.percent(share) for share in (0.042, 0.0994, 0.0996, 0.37, 1)] == [
         "4.2 %", "9.9 %", "10 %", "37 %", "100 %",
     ]  # fmt: skip
 
 
 def test_counts_and_sizes():
-    assert [units.count(it) for it in (4.214, 99.96, 657.4, 12_480)] == [
+    assert [units.count(number) for number in (4.214, 99.96, 657.4, 12_480)] == [
         "4.21", "100", "657", "12 480",
     ]  # fmt: skip
-    assert [units.size(it) for it in (512, 1.4 * 2**20, 3 * 2**40)] == [
+    assert [units.size(size) for size in (512, 1.4 * 2**20, 3 * 2**40)] == [
         "512 B", "1.4 MiB", "3072.0 GiB",
     ]  # fmt: skip

@@ -101,7 +101,7 @@ def test_of_two_runs_alike_nothing_is_claimed():
     assert "No finding appeared, grew, shrank or went." in text
     assert "Nowhere: no function changed" in text
     document = json.loads(FORMATS["json"](ALIKE))
-    assert not any(it["is_clear"] for it in document["calltree"]["boxes"])
+    assert not any(box["is_clear"] for box in document["calltree"]["boxes"])
     assert not document["rate"]["is_clear"]
 
 
@@ -124,7 +124,11 @@ def test_colour_says_no_more_than_the_words():
 def test_the_json_has_what_the_tree_has():
     document = json.loads(comparison_as_json(SLOWER))
 
-    (copies,) = [it for it in document["calltree"]["functions"] if it["label"] == "deepcopy"]
+    (copies,) = [
+        function
+        for function in document["calltree"]["functions"]
+        if function["label"] == "deepcopy"
+    ]
     assert copies["base"]["us"] == 0
     assert copies["new"]["us"] == 6e6 / 800
     assert copies["is_clear"]
@@ -208,8 +212,10 @@ def test_names_are_data_on_the_page(name):
 
 def test_a_rate_that_may_be_noise_is_no_headline():
     clear, unclear = (
-        re.search(r'<p class="(speed[^"]*)"><strong>([^<]+)</strong>', comparison_as_html(it))
-        for it in (SLOWER, ALIKE)
+        re.search(
+            r'<p class="(speed[^"]*)"><strong>([^<]+)</strong>', comparison_as_html(comparison)
+        )
+        for comparison in (SLOWER, ALIKE)
     )
 
     assert (clear[1], clear[2]) == ("speed", "0.8×")

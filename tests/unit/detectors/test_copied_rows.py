@@ -122,7 +122,9 @@ def test_what_is_copied_may_have_been_seen_at_the_caller_alone():
 
 
 def test_batches_of_two_sizes_are_told_apart():
-    few, many = ((it.replace("=16,", "=8,").replace("=128,", "=64,"), it) for it in (FEW, MANY))
+    few, many = (
+        (look.replace("=16,", "=8,").replace("=128,", "=64,"), look) for look in (FEW, MANY)
+    )
     run = a_training(ASK).sees(ASK, x=many, self__encoder=NETWORK, self__project=NETWORK)
     run.sees(AGENT.at("x = obs.float", "Agent.quantiles"), obs=tuple(reversed(few)))
 

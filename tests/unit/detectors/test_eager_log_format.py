@@ -322,7 +322,7 @@ def test_a_project_may_have_a_logging_package_of_its_own(file):
     run.spends(6.0, "train.py:99 main", own.at("logger.debug", "Agent.step"), *FORMAT)
     run.spends(4.0, "train.py:99 main", ENV_STEP)
 
-    assert [lines_of(it) for it in found(run, own)] == [[own.line("logger.debug")]]
+    assert [lines_of(finding) for finding in found(run, own)] == [[own.line("logger.debug")]]
 
 
 def test_functions_of_the_user_in_the_message_count_and_others_on_the_line_do_not():

@@ -146,7 +146,7 @@ def test_finds_what_is_made_elsewhere_and_was_seen_to_be_stepped():
         run = a_training(4.0, *stack).sees(stepping, world=f"type={kind} file=maze.py")
         return detect(DETECTOR, run, MAZE, FACTORY)
 
-    assert [lines_of(it) for it in told("maze.World")] == [[FACTORY.line("return kind")]]
+    assert [lines_of(finding) for finding in told("maze.World")] == [[FACTORY.line("return kind")]]
     assert told("maze.Shelf") == []
 
 

@@ -62,7 +62,9 @@ def test_names_the_loop_and_its_heaviest_lines():
 
     assert finding.title.endswith(f"(ppo.py:{PPO.line('for t in')})")
     assert lines_of(finding)[0] == PPO.line("last = rewards")
-    assert set(lines_of(finding)) == {PPO.line(it) for it in ("going_on =", "last = r", "found[t]")}
+    assert set(lines_of(finding)) == {
+        PPO.line(piece) for piece in ("going_on =", "last = r", "found[t]")
+    }
     assert finding.evidence == (
         "40 % of the steady time is spent in that loop, 4 ms a step",
         "the source shows a recursion from the last row of rewards to the first, in small operations of torch",

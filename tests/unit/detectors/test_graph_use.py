@@ -79,7 +79,11 @@ def test_what_may_be_differentiated_is_kept(body):
 )
 def test_methods_of_a_policy_may_have_names_of_tensors_and_dictionaries(callee, body):
     text = "def act(net, obs):\n" + "".join(f"    {line}\n" for line in body)
-    line = next(i for i, it in enumerate(body, start=2) if callee in it and "lambda" not in it)
+    line = next(
+        i
+        for i, statement in enumerate(body, start=2)
+        if callee in statement and "lambda" not in statement
+    )
 
     assert graph_use(text, line, callee) is GraphUse.KEPT
 
@@ -101,7 +105,7 @@ def test_methods_of_a_policy_may_have_names_of_tensors_and_dictionaries(callee, 
 )
 def test_what_goes_back_by_another_way_is_kept(body):
     text = "def act(net, obs):\n" + "".join(f"    {line}\n" for line in body)
-    line = next(i for i, it in enumerate(body, start=2) if "net(" in it)
+    line = next(i for i, statement in enumerate(body, start=2) if "net(" in statement)
 
     assert graph_use(text, line) is GraphUse.KEPT
 

@@ -149,7 +149,7 @@ MAKES = {
     "of_words": "return self.policy(torch.tensor(ids)",
     "of_a_burn_in": "return self.policy(self.sequence",
     "of_a_text": "return self.policy(self.words",
-    **{f"to_{it}": f"return self.policy.{it}(" for it in _OTHER_WAYS},
+    **{f"to_{way}": f"return self.policy.{way}(" for way in _OTHER_WAYS},
     "last_of_heads": "logits, _, _ = self.policy.heads(",
     "all_of_heads": "logits, values, _ = self.policy.heads(",
     "update": "return self.policy(torch.stack(self.seen)[None])",

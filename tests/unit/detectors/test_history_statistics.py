@@ -122,7 +122,7 @@ def a_training(function: str, *lengths: int, spent_s: float = 4.0) -> RunBuilder
     run.source("train.py", "while True:\n    x = 1\n    agent.step()\n")
     run.spends(spent_s / 4, LOOP, line).spends(3 * spent_s / 4, LOOP, line, IN_NUMPY)
     run.spends(10.0 - spent_s, LOOP, "env.py:3 step")
-    looks = [f"type=list length={it} first.type=float" for it in lengths or (300, 500, 900)]
+    looks = [f"type=list length={length} first.type=float" for length in lengths or (300, 500, 900)]
     return run.sees(
         line,
         self__rewards=looks,
@@ -184,7 +184,7 @@ def test_nothing_is_sure_where_all_of_it_is_gone_through_in_any_case():
 
 
 def test_silent_of_gradients():
-    looks = [f"type=list length={it} first.type=torch.Tensor" for it in (300, 500, 900)]
+    looks = [f"type=list length={length} first.type=torch.Tensor" for length in (300, 500, 900)]
     run = a_training("scaled")
     run.sees(AGENT.at(LINES["scaled"], "Agent.scaled"), self__rewards=looks)
 

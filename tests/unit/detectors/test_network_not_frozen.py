@@ -107,7 +107,7 @@ def test_silent_where_a_network_that_nobody_saw_is_asked_on_the_same_line():
 
 def test_in_a_forward_that_networks_may_share_it_takes_more_looks():
     text = RND.text.replace("def error", "def forward").replace("curiosity.error", "curiosity")
-    shared = [it.replace("Curiosity.error", "Curiosity.forward") for it in (TARGET, PREDICTOR)]
+    shared = [line.replace("Curiosity.error", "Curiosity.forward") for line in (TARGET, PREDICTOR)]
 
     def told(looks: int) -> list[Finding]:
         run = a_run(steady_s=10.0).process("main", steps=1000)

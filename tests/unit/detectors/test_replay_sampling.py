@@ -85,7 +85,7 @@ def test_claims_drawing_and_stacking():
     (finding,) = found(run)
 
     assert claimed_s(profile_of(run, DQN), finding) == pytest.approx(5.0)
-    assert set(lines_of(finding)) == {DQN.line(it) for it in ("random.s", "zip(", "np.stack")}
+    assert set(lines_of(finding)) == {DQN.line(piece) for piece in ("random.s", "zip(", "np.stack")}
     assert finding.savings[0].removable == SMALL
 
 

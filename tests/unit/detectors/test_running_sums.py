@@ -33,4 +33,4 @@ def test_reads_searches_off_the_source(code: str, container: str):
     indented = code.replace("\n", "\n    ") if "return" in code else code
     text = f"def search():\n    {indented}" if "return" in code else code
 
-    assert {it.container for it in running_sums(text).values()} == ({container} - {""})
+    assert {loop.container for loop in running_sums(text).values()} == ({container} - {""})

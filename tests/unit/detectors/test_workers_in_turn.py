@@ -179,7 +179,7 @@ def test_workers_that_are_asked_one_after_the_other(function):
     (finding,) = found(a_training(function))
 
     waiting = STACKS[function][-2]
-    assert [f"pool.py:{it}" for it in lines_of(finding)] == [waiting.split()[0]]
+    assert [f"pool.py:{line}" for line in lines_of(finding)] == [waiting.split()[0]]
     assert finding.title.startswith("workers are asked one after the other")
 
 

@@ -53,8 +53,8 @@ def test_the_same_idle_time_is_not_sold_twice(tmp_path):
 
     found = find_in(view, [DETECTOR, gpu_starved.DETECTOR]).listed
 
-    assert [it.detector for it in found] == ["dataloader-workers", "gpu-starved"]
-    assert sum(it.saved_us.high for it in found) == pytest.approx(15_000.0, rel=0.01)
+    assert [finding.detector for finding in found] == ["dataloader-workers", "gpu-starved"]
+    assert sum(finding.saved_us.high for finding in found) == pytest.approx(15_000.0, rel=0.01)
 
 
 @pytest.mark.parametrize("loads_us", [0.0, 400.0])

@@ -31,7 +31,7 @@ def test_a_chain_is_worth_all_but_one_link(tmp_path):
         pytest.param(an_update(CHAIN[:4]), id="a short chain"),
         pytest.param(an_update(["add"] * 10), id="the same kernel on many tensors"),
         pytest.param(an_update(CHAIN, gap_us=100.0), id="a GPU that waits for launches"),
-        pytest.param(an_update([f"{it}<double>" for it in CHAIN]), id="doubles"),
+        pytest.param(an_update([f"{kind}<double>" for kind in CHAIN]), id="doubles"),
     ],
 )
 def test_is_silent(tmp_path, trace):

@@ -59,7 +59,7 @@ def test_wall_and_busy_times_are_those_of_the_ground_truth(name):
     view, truth = view_of(name), truths()[name]
 
     assert view.wall.length == pytest.approx(truth["wall_us"], rel=0.005)
-    assert {str(it.id) for it in view.devices} == set(truth["devices"])
+    assert {str(timeline.id) for timeline in view.devices} == set(truth["devices"])
     for device in view.devices:
         of_device = truth["devices"][str(device.id)]
         assert device.busy_us == pytest.approx(of_device["busy_us"], rel=0.005, abs=0.01)
@@ -265,7 +265,7 @@ def test_what_is_not_typical_is_only_suspected(name, is_typical):
     assert view_of(name).is_typical is is_typical
     if not is_typical:
         every = (*found.listed, *found.also_seen)
-        assert all(it.confidence is Confidence.SUSPECTED for it in every)
+        assert all(finding.confidence is Confidence.SUSPECTED for finding in every)
 
 
 @pytest.mark.parametrize(
@@ -312,5 +312,5 @@ def test_as_a_window_of_a_run_it_promises_no_more_than_its_gpu_leaves_to_gain(na
     of_window = [finding for finding in report.findings if finding.finding.detector != "hot-spot"]
     left = 1 - view.busy_share + view.host_waits_us / view.wall.length if view.has_device else 0
 
-    assert sum(it.saved_share.high for it in of_window) <= left + 1e-9
-    assert {it.finding.detector for it in of_window} == listed_ids(name)
+    assert sum(finding.saved_share.high for finding in of_window) <= left + 1e-9
+    assert {finding.finding.detector for finding in of_window} == listed_ids(name)

@@ -107,7 +107,7 @@ def test_tells_a_loop_over_a_tensor(tmp_path, in_a_loop):
     view = trace_of(tmp_path, returns if in_a_loop else lambda: rewards.cumsum(0))
     found = [*python_loop_over_tensor.DETECTOR.in_trace.detect(view)]
 
-    assert [(it.places[0].function, it.places[0].count) for it in found] == (
+    assert [(finding.places[0].function, finding.places[0].count) for finding in found] == (
         [("returns", 40)] if in_a_loop else []
     )
 
@@ -132,7 +132,7 @@ def test_tells_averages_by_parameter(tmp_path, by_parameter):
     view = trace_of(tmp_path, follow_often)
     found = [*target_update_per_parameter.DETECTOR.in_trace.detect(view)]
 
-    assert [it.places[0].count for it in found] == ([20 * 12] if by_parameter else [])
+    assert [finding.places[0].count for finding in found] == ([20 * 12] if by_parameter else [])
 
 
 @pytest.mark.parametrize("is_on", [True, False])

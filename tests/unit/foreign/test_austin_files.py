@@ -60,7 +60,9 @@ def test_full_metrics_tell_work_waits_and_memory(tmp_path):
     }
     assert recording.run.wall_us == 2_000_000
     assert recording.processes[0].requested_interval_us == 10_000
-    assert [(it.grown_bytes, it.released_bytes) for it in recording.memory] == [(4096, 8)]
+    assert [(growth.grown_bytes, growth.released_bytes) for growth in recording.memory] == [
+        (4096, 8)
+    ]
     assert "foreign-waits" not in slugs(recording)
 
 

@@ -27,7 +27,7 @@ def test_the_schema_is_no_formality():
     assert not VALIDATOR.is_valid({**document, "machine": {}})
 
 
-rate = st.floats(1e-3, 1e9).map(lambda it: float(f"{it:.6g}"))
+rate = st.floats(1e-3, 1e9).map(lambda value: float(f"{value:.6g}"))
 counts = st.floats(0, 1e9)
 
 

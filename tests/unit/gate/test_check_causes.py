@@ -57,15 +57,18 @@ def told_by_sarif(outcome: Outcome) -> set[str]:
     """Slugs of what is said of the run as a whole."""
     (run,) = json.loads(outcome_as_sarif(outcome, root=HOME))["runs"]
     (invocation,) = run["invocations"]
-    return {it["descriptor"]["id"] for it in invocation["toolExecutionNotifications"]}
+    return {
+        notification["descriptor"]["id"]
+        for notification in invocation["toolExecutionNotifications"]
+    }
 
 
 def results_of(outcome: Outcome) -> list[tuple[str, str, int]]:
     (run,) = json.loads(outcome_as_sarif(outcome, root=HOME))["runs"]
-    places = [it["locations"][0]["physicalLocation"] for it in run["results"]]
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
     return [
-        (it["ruleId"], place["artifactLocation"]["uri"], place["region"]["startLine"])
-        for it, place in zip(run["results"], places, strict=True)
+        (result["ruleId"], place["artifactLocation"]["uri"], place["region"]["startLine"])
+        for result, place in zip(run["results"], places, strict=True)
     ]
 
 
@@ -285,7 +288,7 @@ def reading(counter: str, base: list[SyncSiteRow], head: list[SyncSiteRow]) -> O
         ),
         counters_only=True,
     )
-    found = compare(*(a_report(seen={"sync_sites": tuple(it)}) for it in (base, head)))
+    found = compare(*(a_report(seen={"sync_sites": tuple(sites)}) for sites in (base, head)))
     return replace(outcome, comparison=found, script=f"{HOME}/train.py")
 
 
@@ -302,7 +305,9 @@ def a_read(line: int, per_step: float, method: str = "item", **changes: Any) -> 
 
 
 def lines(outcome: Outcome) -> tuple[str, ...]:
-    return next((it.lines for it in told(outcome) if it.heading.startswith("Lines of head")), ())
+    return next(
+        (cause.lines for cause in told(outcome) if cause.heading.startswith("Lines of head")), ()
+    )
 
 
 def test_the_lines_of_reads_that_are_new_are_told_where_their_counter_fails():
@@ -386,7 +391,7 @@ def test_the_gravest_warning_of_the_pair_is_told_before_what_to_do():
     for text in (text_of(crowded), outcome_as_markdown(crowded)):
         assert BADLY.text in text
         assert "quieter machine" in text
-    assert [it["slug"] for it in document_of(crowded)["recorded_pair"]["notes"]] == [
+    assert [note["slug"] for note in document_of(crowded)["recorded_pair"]["notes"]] == [
         "run-ended-badly",
         "run-crowded",
         "other-rlprof",

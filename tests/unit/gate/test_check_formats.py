@@ -138,7 +138,7 @@ def test_the_verdict_is_in_what_tells_of_any_outcome(form, name):
 def test_the_verdict_is_the_message_of_what_junit_marks(name):
     (suite,) = ElementTree.fromstring(FORMATS["junit"](OUTCOMES[name]).encode())
 
-    assert [it.get("message") for it in suite[0]] == [words.verdict(OUTCOMES[name])]
+    assert [element.get("message") for element in suite[0]] == [words.verdict(OUTCOMES[name])]
 
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
@@ -187,7 +187,7 @@ def test_no_result_of_the_sarif_is_without_a_place(name):
     """GitHub refuses the whole file for one: "expected at least one location"."""
     run = json.loads(FORMATS["sarif"](OUTCOMES[name]))["runs"][0]
 
-    assert all(it["locations"] for it in run["results"])
+    assert all(result["locations"] for result in run["results"])
 
 
 def test_a_counter_is_on_the_script_of_head():
@@ -200,9 +200,9 @@ def test_a_counter_is_on_the_script_of_head():
 def test_what_is_on_no_file_of_the_repository_is_a_notification(script):
     run = json.loads(FORMATS["sarif"](replace(SLOWER, script=script)))["runs"][0]
 
-    assert [place_of(it) for it in run["results"]] == [("train.py", 12)]
+    assert [place_of(result) for result in run["results"]] == [("train.py", 12)]
     told = run["invocations"][0]["toolExecutionNotifications"]
-    (notification,) = [it for it in told if it["level"] == "error"]
+    (notification,) = [note for note in told if note["level"] == "error"]
     assert notification["descriptor"]["id"] == "slower-than-base"
     assert "0.801 times" in notification["message"]["text"]
 

@@ -146,7 +146,7 @@ def test_pairs_after_the_decision_do_not_count():
 
 
 def test_noise_raises_the_effect_that_fails_but_not_the_one_that_passes():
-    decision = decide(pairs(12, slowdown=0.02, noise=tuple(3 * it for it in WIDE)), DEFAULT)
+    decision = decide(pairs(12, slowdown=0.02, noise=tuple(3 * error for error in WIDE)), DEFAULT)
 
     assert decision.state is State.INCONCLUSIVE
     assert decision.min_effect > 0.05
@@ -165,7 +165,7 @@ def test_a_pass_in_much_noise_says_nothing_of_what_fails_there():
 def test_a_pass_that_finds_only_twice_the_slowdown_that_matters_says_how_to_find_less(
     asked, is_told
 ):
-    noisy = pairs(12, slowdown=-0.4, noise=tuple(0.5 * it for it in WIDE))
+    noisy = pairs(12, slowdown=-0.4, noise=tuple(0.5 * error for error in WIDE))
 
     decision = decide(noisy, DecisionSettings(min_effect=asked))
 
@@ -266,7 +266,7 @@ def test_an_effect_that_is_none_is_refused(wrong):
 
 # --- against a baseline --------------------------------------------------------------------
 
-SAVED = [1000.0 * (1 + it) for it in WOBBLE]
+SAVED = [1000.0 * (1 + error) for error in WOBBLE]
 
 
 def heads(count: int, *, slowdown: float = 0.0) -> list[float]:
@@ -286,7 +286,7 @@ def test_head_alone_fails_against_saved_runs_when_fresh_runs_are_slower_too():
 
 
 def test_where_there_are_no_pairs_none_are_told_and_saving_again_is_advised():
-    saved = [1000.0 * (1 + it) for it in WIDE]
+    saved = [1000.0 * (1 + error) for error in WIDE]
 
     decision = decide_unpaired(saved, heads(12, slowdown=0.03), DEFAULT)
 
@@ -299,7 +299,7 @@ def test_where_there_are_no_pairs_none_are_told_and_saving_again_is_advised():
 
 
 def test_a_pass_that_saw_little_against_saved_runs_advises_to_save_again():
-    saved = [1000.0 * (1 + it) for it in WIDE]
+    saved = [1000.0 * (1 + error) for error in WIDE]
 
     decision = decide_unpaired(saved, heads(12, slowdown=-0.4), DEFAULT)
 

@@ -186,4 +186,4 @@ def test_the_environments_of_both_sides_are_equally_long(tmp_path):
 
     both = [with_own_imports({}, root=head, side=side) for side in (base, head)]
 
-    assert len({sum(map(len, it.values())) for it in both}) == 1
+    assert len({sum(map(len, environment.values())) for environment in both}) == 1

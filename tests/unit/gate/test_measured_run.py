@@ -45,7 +45,7 @@ def test_it_is_that_of_all_steps(of_run_file):
 
     assert run.sps is not None
     assert run.sps.median == pytest.approx(1000, rel=0.02)
-    assert sum(it.steps for it in run.steady) == pytest.approx(20_000, rel=0.06)
+    assert sum(window.steps for window in run.steady) == pytest.approx(20_000, rel=0.06)
 
 
 def test_a_pause_now_and_then_is_seen(of_run_file):

@@ -106,7 +106,7 @@ def test_waits_that_are_longer_than_turns_cannot_be_compared():
 def test_one_in_twenty_turns_may_pass_in_waiting_alone(idle, is_refused):
     steady = windows(0, 200, steps=50)
     first, second = turns(0.0, 200.0, length=1.0).turns, turns(1.0, 201.0, length=1.0).turns
-    waiting = (it._replace(ready_s=0.0) for it in second[:idle])
+    waiting = (turn._replace(ready_s=0.0) for turn in second[:idle])
     mixed = TurnsTaken((*waiting, *second[idle:]))
     refused = pytest.raises(MeasureError, match="head waits") if is_refused else nullcontext()
 

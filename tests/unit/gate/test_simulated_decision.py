@@ -26,7 +26,7 @@ DEFAULT = DecisionSettings()
     ],
 )
 @pytest.mark.parametrize("slowdown", [0.0, 0.06, 0.1])
-@pytest.mark.parametrize("noise", NOISES, ids=lambda it: it.name)
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 def test_both_decide_alike(noise, slowdown, settings):
     random = np.random.default_rng(1)
     ratios = noise.ratios(random, 20, 2 * settings.max_pairs, slowdown=slowdown)
@@ -40,14 +40,16 @@ def test_both_decide_alike(noise, slowdown, settings):
             assert decision.ratio.high < 1 - decision.min_effect
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda it: it.name)
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 def test_a_program_against_itself_fails_in_one_of_a_hundred_checks_at_most(noise):
     ratios = noise.ratios(np.random.default_rng(2), 1000, 2 * DEFAULT.max_pairs)
 
     assert np.mean(simulate(ratios, DEFAULT).state == REGRESSION) <= 0.01
 
 
-@pytest.mark.parametrize("noise", [it for it in NOISES if it.finds], ids=lambda it: it.name)
+@pytest.mark.parametrize(
+    "noise", [noise for noise in NOISES if noise.finds], ids=lambda noise: noise.name
+)
 def test_a_slowdown_by_a_tenth_is_found_in_nine_of_ten_checks(noise):
     ratios = noise.ratios(np.random.default_rng(3), 1000, 2 * DEFAULT.max_pairs, slowdown=0.1)
 

@@ -49,7 +49,7 @@ def check_out(repository, parent):
 
 def worktrees(repository):
     """The ids of those that git knows, but for the main one."""
-    return {it.name for it in repository.folder.glob(".git/worktrees/*")}
+    return {folder.name for folder in repository.folder.glob(".git/worktrees/*")}
 
 
 def absent_worktree(repository, place):

@@ -88,6 +88,6 @@ def test_the_own_cpu_of_all_pairs_is_the_median():
     cheap = OWN._replace(parts={**OWN.parts, "recorder": 0.010})
     dear = OWN._replace(parts={**OWN.parts, "recorder": 0.500})
 
-    own = cost(*(pair(1.0, 1.0, own=it) for it in (cheap, OWN, dear))).own
+    own = cost(*(pair(1.0, 1.0, own=cpu) for cpu in (cheap, OWN, dear))).own
 
     assert own.parts["recorder"] == 0.017

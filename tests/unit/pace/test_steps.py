@@ -249,7 +249,7 @@ def test_progress_bars_give_a_rate_where_nothing_else_does():
 
 
 def test_steps_that_were_found_while_it_ran_do_not_end_its_start_up():
-    counters = [it for it in evenly("steps:recognised", 50) if it.window >= 4]
+    counters = [counter for counter in evenly("steps:recognised", 50) if counter.window >= 4]
 
     profile = build_profile(a_recording(counters=counters))
 

@@ -256,7 +256,9 @@ def test_the_finding_that_counts_anothers_time_is_named_by_its_last_rank():
     run.spends(20.0, "set_up.py:1 load", start_up=True).spends(4, "both.py:1 f")
     profile = profile_of(run.spends(16, "train.py:14 step"))
     start_up = a_claim(profile, "set_up.py", phase=PhaseKind.START_UP)
-    first, second = (a_claim(profile, "both.py", detector=it) for it in ("first", "second"))
+    first, second = (
+        a_claim(profile, "both.py", detector=detector) for detector in ("first", "second")
+    )
 
     sale = Sale(profile)
     sale.sell([start_up])

@@ -262,6 +262,6 @@ def test_a_device_detector_that_fails_costs_only_its_own_findings_and_is_told_on
     report = build_report(run.recording())
 
     assert [window.finding.detector for window in of_windows(report)] == ["launch-bound"]
-    (note,) = [it for it in report.notes if it.slug == "detector-failed"]
+    (note,) = [entry for entry in report.notes if entry.slug == "detector-failed"]
     assert note.level == "error"
     assert "The detector broken failed (ValueError: a trace of" in note.text

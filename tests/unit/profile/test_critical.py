@@ -193,7 +193,7 @@ def a_crowded_host(*, got_s: float, host_s: float, rlprof_s: float = 0.0) -> Pro
     host = tuple(
         Gauge(window.id, 0, "host_cpu_us", host_s * SECOND / len(steady)) for window in steady
     )
-    own_us = rlprof_s * SECOND * recording.run.wall_us / sum(it.length_us for it in steady)
+    own_us = rlprof_s * SECOND * recording.run.wall_us / sum(window.length_us for window in steady)
     return build_profile(
         replace(
             recording,

@@ -105,9 +105,9 @@ def test_merged_windows_keep_the_mean(tmp_path: Path):
     writer.finish(wall_us=0, exit_code=0, processes=recording.processes, threads=(), overhead={})
 
     merged = read_run(tmp_path / "run.rlprof").gauges
-    halves = [it.value for it in merged if it.name == "gpu:0:utilisation"][-2:]
+    halves = [gauge.value for gauge in merged if gauge.name == "gpu:0:utilisation"][-2:]
     assert sum(halves) / 2 == pytest.approx(whole.utilisation)
-    throttled = [it.value for it in merged if it.name == "gpu:0:throttled_by_heat"][-2:]
+    throttled = [gauge.value for gauge in merged if gauge.name == "gpu:0:throttled_by_heat"][-2:]
     assert sum(throttled) / 2 == pytest.approx(whole.throttled_by_heat)
 
 

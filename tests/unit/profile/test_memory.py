@@ -140,7 +140,7 @@ TORCH_IMPORT = (
 def a_profiled_learner() -> RunBuilder:
     """Grows by 10 MiB by itself; in the middle a window of torch's profiler takes 40 MiB more."""
     own = [100 + 10 * window / 59 for window in range(60)]
-    run = a_learner(*[(it + 40 * (number > 28)) * MIB for number, it in enumerate(own)])
+    run = a_learner(*[(size + 40 * (number > 28)) * MIB for number, size in enumerate(own)])
     run.remembers(10 * MIB, *ACT).spends(1.0, *TORCH_STEP).remembers(40 * MIB, *TORCH_STEP)
     run.spends(1.0, *TORCH_IMPORT, start_up=True).remembers(200 * MIB, *TORCH_IMPORT)
     return run.torch_window(16.0, 16.4)

@@ -112,7 +112,9 @@ def test_a_host_that_other_programs_keep_busy_is_told():
     run = a_run().with_run(host={"usable_cores": "2"})
     run.process("main", steps=1000).spends(10.0, "train.py:12 step", cpu=0.4)
 
-    (note,) = (it for it in build_profile(run.recording()).notes if it.slug == "host-shared")
+    (note,) = (
+        entry for entry in build_profile(run.recording()).notes if entry.slug == "host-shared"
+    )
 
     assert "got 0.4 of 2 cores, while 0.6 of its threads" in note.text
 

@@ -84,7 +84,9 @@ def test_too_few_points_have_no_trend(count):
 
 
 points = st.lists(
-    st.tuples(st.integers(0, 10**9), st.floats(0, 1e12)), unique_by=lambda it: it[0], max_size=80
+    st.tuples(st.integers(0, 10**9), st.floats(0, 1e12)),
+    unique_by=lambda point: point[0],
+    max_size=80,
 )
 
 

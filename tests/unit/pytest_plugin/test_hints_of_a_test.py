@@ -40,7 +40,7 @@ def errors_of(module: str) -> Iterator[tuple[str, str | None]]:
                 yield str(slug.value), str(hint.value) if isinstance(hint, ast.Constant) else None
 
 
-ERRORS = [it for module in _OF_A_RUN for it in errors_of(module)]
+ERRORS = [error for module in _OF_A_RUN for error in errors_of(module)]
 
 
 @pytest.mark.parametrize("module", _OF_A_RUN)
@@ -48,7 +48,7 @@ def test_every_module_of_a_run_has_errors(module):
     assert [*errors_of(module)] != []
 
 
-@pytest.mark.parametrize(("slug", "hint"), [it for it in ERRORS if it[1] is not None])
+@pytest.mark.parametrize(("slug", "hint"), [error for error in ERRORS if error[1] is not None])
 def test_what_a_run_may_fail_with(slug, hint):
     error = MeasureError("It happened", slug=slug, hint=hint)
 

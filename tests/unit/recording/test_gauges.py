@@ -59,7 +59,7 @@ def read(
     reader: GaugeReader, at_s: float, processes: Iterable[TrackedProcess]
 ) -> dict[tuple[int, str], float]:
     window = Window(0, 0, round(at_s * SECOND))
-    return {(it.process, it.name): it.value for it in reader.read(window, processes)}
+    return {(gauge.process, gauge.name): gauge.value for gauge in reader.read(window, processes)}
 
 
 def names_of(found: dict[tuple[int, str], float]) -> set[str]:

@@ -58,7 +58,9 @@ def a_machine(*, gpus: int = 1, cost_s: float = 0.0) -> tuple[Machine, GpuReader
 def read(reader: GpuReader, at_s: float, *pids: int) -> dict[tuple[int, str], float]:
     """Of processes whose ids are 7, 8, ... in the order of ``pids``."""
     processes = {pid: number for number, pid in enumerate(pids, start=7)}
-    return {(it[0], it[1]): it[2] for it in reader.read(round(at_s * SECOND), processes)}
+    return {
+        (gauge[0], gauge[1]): gauge[2] for gauge in reader.read(round(at_s * SECOND), processes)
+    }
 
 
 def test_the_gauges_of_each_gpu():

@@ -71,7 +71,9 @@ class Run:
         names["step"](rows, lambda: sys._getframe(1))
         self.reader.take_stacks()
         self.now_us += 500_000
-        eye = {self.stacks.node((it,)): cpu_us for it in (frame or self.frame, beside) if it}
+        eye = {
+            self.stacks.node((place,)): cpu_us for place in (frame or self.frame, beside) if place
+        }
         window = ProcessWindow(eye=eye)
         self.plan.follow(process, self.reader, window, self.now_us)
 

@@ -55,7 +55,7 @@ def check_structure(rows: Sequence[Event]) -> None:
             assert row["dur"] >= 0, row
             tracks[row["pid"], row["tid"]].append(row)
         elif row["ph"] == "C":
-            assert all(isinstance(it, int | float) for it in row["args"].values()), row
+            assert all(isinstance(value, int | float) for value in row["args"].values()), row
         elif row["ph"] in "sf":
             flows[row["cat"], row["name"], row["id"]].append(row["ph"])
     for track in tracks.values():
@@ -67,7 +67,7 @@ def check_structure(rows: Sequence[Event]) -> None:
 def check_nesting(track: Iterable[Event]) -> None:
     """On one track an event lies within another or beside it; of two as long, the outer comes first."""
     open_ends: list[float] = []
-    for row in sorted(track, key=lambda it: (it["ts"], -it["dur"])):
+    for row in sorted(track, key=lambda event: (event["ts"], -event["dur"])):
         end = row["ts"] + row["dur"]
         while open_ends and open_ends[-1] <= row["ts"] + 0.001:
             open_ends.pop()
@@ -164,7 +164,7 @@ def test_of_very_many_boxes_the_thin_ones_are_left_out_and_the_file_says_so(monk
     document = a_document(a_report(seen={"detail": detail}))
 
     drawn = of_kind(document["traceEvents"], "samples")
-    assert {it["name"] for it in drawn} == {"a", "b"}
+    assert {box["name"] for box in drawn} == {"a", "b"}
     assert "less than 5.0 % of a slice" in document["otherData"]["samples"]
 
 
@@ -190,9 +190,9 @@ some_samples = st.lists(
 def test_whatever_was_sampled_the_boxes_nest(
     drawn: list[tuple[int, int, Frame, int, int]], moments: tuple[int, ...]
 ) -> None:
-    nodes = [Node(n, min(it[3], n - 1), it[2]) for n, it in enumerate(drawn)]
+    nodes = [Node(n, min(sample[3], n - 1), sample[2]) for n, sample in enumerate(drawn)]
     samples = Samples()
-    for row in sorted((it[0], it[1], n, it[4]) for n, it in enumerate(drawn)):
+    for row in sorted((sample[0], sample[1], n, sample[4]) for n, sample in enumerate(drawn)):
         samples.add(*row, 0, 0)
     detail = Detail(
         slices=tuple(Slice(n * SECOND, (n + 1) * SECOND, PhaseKind.STEADY) for n in range(3)),
@@ -200,7 +200,7 @@ def test_whatever_was_sampled_the_boxes_nest(
         nodes=tuple(nodes),
         samples=samples,
         torch_traces=tuple(
-            a_window(a_training(), at_us=it, number=n) for n, it in enumerate(moments)
+            a_window(a_training(), at_us=moment, number=n) for n, moment in enumerate(moments)
         ),
     )
     report = a_report(seen={"detail": detail, "torch_windows": (a_row(),)})
@@ -255,7 +255,7 @@ def test_a_window_is_put_in_where_it_was_and_what_comes_later_moves_back() -> No
     rows = events(a_run_with_windows(a_window(a_training())))
 
     assert spans(of_kind(rows, "cpu_op")) == [("aten::mm", 5, 5.5), ("MmBackward0", 6, 7)]
-    assert {(it["pid"], it["tid"]) for it in of_kind(rows, "cpu_op")} == {(100, 100)}
+    assert {(row["pid"], row["tid"]) for row in of_kind(rows, "cpu_op")} == {(100, 100)}
     assert spans(of_kind(rows, "samples")) == [("main", 2, 5), ("main", 7, 14)]
     assert spans(of_kind(rows, "phase"))[:2] == [("start-up", 0, 2), ("steady", 2, 14)]
 
@@ -285,7 +285,7 @@ def test_all_events_of_torch_are_there_with_their_arguments() -> None:
 
     rows = events(a_run_with_windows(a_window(trace)))
 
-    kept = [it for it in rows if it.get("cat") in {row["cat"] for row in trace.rows}]
+    kept = [event for event in rows if event.get("cat") in {row["cat"] for row in trace.rows}]
     assert len(kept) == len(trace.rows)
     [kernel] = of_kind(rows, "kernel")
     assert kernel["args"]["stream"] == 7
@@ -300,7 +300,7 @@ def test_gpus_that_two_processes_use_are_tracks_of_their_own() -> None:
 
     rows = events(a_run_with_windows(*windows))
 
-    pids = {it["pid"] for it in of_kind(rows, "kernel")}
+    pids = {row["pid"] for row in of_kind(rows, "kernel")}
     found = names(rows, "process_name")
     assert {found[pid, 0] for pid in pids} == {
         "GPU 0, torch windows of pid 100",

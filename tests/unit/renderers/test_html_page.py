@@ -92,7 +92,11 @@ class Page(HTMLParser):
         )
 
     def directive(self, name: str) -> list[str]:
-        (words,) = [it.split() for it in self.policy.split("; ") if it.split(maxsplit=1)[0] == name]
+        (words,) = [
+            directive.split()
+            for directive in self.policy.split("; ")
+            if directive.split(maxsplit=1)[0] == name
+        ]
         return words[1:]
 
 
@@ -134,7 +138,7 @@ def test_nothing_is_loaded_from_elsewhere():
     page = Page(a_story())
 
     loaded = [of[name] for _, of in page.elements for name in ("src", "href") if of.get(name)]
-    assert [it for it in loaded if not it.startswith("#")] == []
+    assert [address for address in loaded if not address.startswith("#")] == []
     for _, _, text in page.raw:
         assert not re.search(r"@import|url\(\s*['\"]?(?!data:|#)", text)
 
@@ -277,7 +281,7 @@ def test_windows_and_reads_of_a_cpu_have_no_empty_columns_of_a_gpu():
         "sync_sites": (a_sync_site(device="gpu"),),
     }
 
-    text, text_of_gpu = (Page(a_report(seen=it)).text for it in (seen, on_gpu))
+    text, text_of_gpu = (Page(a_report(seen=tables)).text for tables in (seen, on_gpu))
 
     assert "What the host did" in text
     assert "Free on the CPU" in text

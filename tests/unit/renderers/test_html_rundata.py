@@ -101,7 +101,7 @@ def test_the_page_reads_all_else_that_the_scripts_need():
     data = read_by_the_page(report)
 
     strings = data["strings"]
-    assert [strings[it] for it in data["threads"]["label"]] == [
+    assert [strings[label] for label in data["threads"]["label"]] == [
         "MainThread", "writer", "MainThread", "MainThread"
     ]  # fmt: skip
     assert data["threads"]["main"] == [1, 0, 1, 1]

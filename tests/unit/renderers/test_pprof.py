@@ -37,12 +37,13 @@ def strings(report: Report) -> bytes:
 def stacks(profile: Any) -> dict[tuple[str, ...], list[int]]:
     """Names from the outermost on, and the values of all samples with that stack."""
     text = profile.string_table
-    functions = {it.id: it for it in profile.function}
-    locations = {it.id: it for it in profile.location}
+    functions = {function.id: function for function in profile.function}
+    locations = {location.id: location for location in profile.location}
     found: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
     for sample in profile.sample:
         names = [
-            text[functions[locations[it].line[0].function_id].name] for it in sample.location_id
+            text[functions[locations[location_id].line[0].function_id].name]
+            for location_id in sample.location_id
         ]
         values = found[tuple(reversed(names))]
         for position, value in enumerate(sample.value):
@@ -58,8 +59,8 @@ def test_every_number_leads_somewhere() -> None:
     profile = a_profile(a_story())
 
     strings = len(profile.string_table)
-    functions = [it.id for it in profile.function]
-    locations = [it.id for it in profile.location]
+    functions = [entry.id for entry in profile.function]
+    locations = [entry.id for entry in profile.location]
     assert profile.string_table[0] == ""
     assert len(set(profile.string_table)) == strings
     assert 0 not in {*functions, *locations}
@@ -67,7 +68,7 @@ def test_every_number_leads_somewhere() -> None:
     for sample in profile.sample:
         assert set(sample.location_id) <= set(locations)
         assert len(sample.value) == len(profile.sample_type) == 3
-        assert all(0 < it.key < strings and 0 < it.str < strings for it in sample.label)
+        assert all(0 < label.key < strings and 0 < label.str < strings for label in sample.label)
     for location in profile.location:
         assert location.mapping_id == profile.mapping[0].id == 1
         assert {line.function_id for line in location.line} <= set(functions)
@@ -87,9 +88,11 @@ def test_times_are_those_of_the_run_by_stack() -> None:
         )
     )
 
-    types = [profile.string_table[it.type] for it in profile.sample_type]
+    types = [profile.string_table[value_type.type] for value_type in profile.sample_type]
     assert types == ["wall", "cpu", "idle"]
-    assert {profile.string_table[it.unit] for it in profile.sample_type} == {"nanoseconds"}
+    assert {profile.string_table[value_type.unit] for value_type in profile.sample_type} == {
+        "nanoseconds"
+    }
     assert profile.string_table[profile.default_sample_type] == "wall"
     assert stacks(profile) == {
         ("/a/train.py:main", "/a/env.py:step"): [4 * SECOND_NS, round(3.6 * SECOND_NS), 0],
@@ -110,9 +113,9 @@ def test_lines_of_a_function_are_locations_of_one_function() -> None:
         )
     )
 
-    names = [profile.string_table[it.name] for it in profile.function]
+    names = [profile.string_table[function.name] for function in profile.function]
     assert names == ["a.py:step", "b.py:step"]
-    assert [it.line[0].line for it in profile.location] == [3, 4, 4]
+    assert [location.line[0].line for location in profile.location] == [3, 4, 4]
 
 
 def test_what_was_not_seen_is_a_comment() -> None:
@@ -133,7 +136,7 @@ def test_hostile_names_are_spelled_out() -> None:
     assert b"\\x1b[2J\\udce9\\n" in strings(report)
     assert b"\x1b[2J" not in strings(report)
     profile = a_profile(report)
-    assert not [it for it in profile.string_table if re.search(r"[\x00-\x1f\x7f-\x9f]", it)]
+    assert not [text for text in profile.string_table if re.search(r"[\x00-\x1f\x7f-\x9f]", text)]
 
 
 @pytest.mark.parametrize(

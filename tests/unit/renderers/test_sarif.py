@@ -51,7 +51,9 @@ def test_the_schema_is_no_formality():
 
 
 def test_a_rule_carries_its_page_with_links_that_lead_somewhere():
-    [rule] = [it for it in run_in(a_story())["tool"]["driver"]["rules"] if it["id"] == "hot-spot"]
+    [rule] = [
+        entry for entry in run_in(a_story())["tool"]["driver"]["rules"] if entry["id"] == "hot-spot"
+    ]
 
     assert rule["helpUri"].endswith("/docs/detectors/hot-spot.md")
     assert rule["help"]["markdown"].startswith("# hot-spot")

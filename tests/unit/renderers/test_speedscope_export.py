@@ -35,7 +35,7 @@ def stacks(document: dict[str, Any], number: int = 0) -> list[tuple[str, int]]:
     frames = document["shared"]["frames"]
     profile = document["profiles"][number]
     return [
-        (" > ".join(frames[it]["name"] for it in stack), weight)
+        (" > ".join(frames[index]["name"] for index in stack), weight)
         for stack, weight in zip(profile["samples"], profile["weights"], strict=True)
     ]
 
@@ -85,7 +85,7 @@ def test_the_metric_is_an_option_and_threads_without_any_are_left_out() -> None:
     cpu = a_file(a_story(), {"metric": "cpu"})
 
     assert sum(idle["profiles"][0]["weights"]) == round(0.9 * SECOND)
-    assert "main, pid 1000, writer 5001" not in [it["name"] for it in cpu["profiles"]]
+    assert "main, pid 1000, writer 5001" not in [profile["name"] for profile in cpu["profiles"]]
     assert cpu["name"] == "train.py: cpu time"
     with pytest.raises(UsageError, match="metric"):
         a_file(a_story(), {"metric": "samples"})
@@ -130,5 +130,5 @@ def test_any_run_fits_the_schema_of_speedscope(drawn: list[tuple[str, int]]) -> 
 
     document = a_file(a_report(seen={"detail": a_detail(*stacks_drawn)}))
 
-    weights = sum(sum(it["weights"]) for it in document["profiles"])
+    weights = sum(sum(profile["weights"]) for profile in document["profiles"])
     assert weights == sum(round(seconds * SECOND) for _, seconds, _ in stacks_drawn)

@@ -50,7 +50,7 @@ def test_all_time_is_in_it_by_slices_of_one_phase():
     detail = detail_of(run)
 
     assert sum(detail.samples.wall_us) == 12 * SECOND
-    phases = [it.phase.value for it in detail.slices if it.phase is not None]
+    phases = [part.phase.value for part in detail.slices if part.phase is not None]
     assert (phases[0], phases[-1]) == ("start-up", "steady")
     assert detail.slices[-1].end_us == 12 * SECOND
     assert detail.steady_steps == 10_000
@@ -92,7 +92,7 @@ def test_the_timeline_has_the_rate_and_cores_and_memory_by_role():
 
     detail = detail_of(run)
 
-    of = {(it.group, it.name): it for it in detail.series}
+    of = {(series.group, series.name): series for series in detail.series}
     last = len(detail.points_us) - 1
     assert detail.points_us[last] == (11_500_000, 12 * SECOND)
     rate = of["rate", "sps"]
@@ -106,7 +106,7 @@ def test_gpus_are_on_the_timeline():
     name = gauges.of_gpu(gauges.GPU_UTILISATION, 1)
     run = a_training().gauge(name, 0.25, 0.25)
 
-    (gpu,) = [it for it in detail_of(run).series if it.group == "gpu"]
+    (gpu,) = [series for series in detail_of(run).series if series.group == "gpu"]
 
     assert (gpu.name, gpu.unit, set(gpu.values)) == ("GPU 1", "share", {0.25})
 

@@ -91,8 +91,8 @@ def test_what_two_clocks_differ_by_is_no_thread_without_python():
 def test_memory_says_how_shared_pages_are_counted():
     def memory(*peaks_mib: int, is_shared_out: bool) -> str:
         rows = tuple(
-            ProcessMemory(number, "worker", it * MIB, None, None)
-            for number, it in enumerate(peaks_mib)
+            ProcessMemory(number, "worker", peak_mib * MIB, None, None)
+            for number, peak_mib in enumerate(peaks_mib)
         )
         view = MemoryView(400 * MIB, 0, is_shared_out, rows, None)
         processes = [a_process(1000 + number, "worker") for number in range(len(rows))]
@@ -135,7 +135,10 @@ def test_updates_that_the_rate_is_of_are_not_told_once_more():
     updates = Throughput("updates", "optimizer steps", rate, total_steps=5_500, updates_per_s=rate)
     steps = replace(updates, unit="steps")
 
-    told, beside = (dict(run_facts(replace(a_report(), throughput=it))) for it in (updates, steps))
+    told, beside = (
+        dict(run_facts(replace(a_report(), throughput=throughput)))
+        for throughput in (updates, steps)
+    )
 
     assert "counted by optimizer steps" in told["Updates"]
     assert "Also" not in told

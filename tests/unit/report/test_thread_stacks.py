@@ -25,7 +25,7 @@ def test_threads_come_process_by_process_the_main_one_first():
         processes=[a_process(), a_process(pid=2000, role="worker")], seen={"detail": detail}
     )
 
-    seen = [(it.process_name, it.name) for it in threads_with_time(report)]
+    seen = [(stacks.process_name, stacks.name) for stacks in threads_with_time(report)]
 
     assert [name for _, name in seen] == ["MainThread", "writer 1001", "MainThread"]
     assert [process.partition(",")[0] for process, _ in seen] == ["main", "main", "worker"]

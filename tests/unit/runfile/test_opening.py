@@ -153,7 +153,7 @@ def test_a_recording_is_read_while_it_goes_on(run_file):
     assert len(merged.windows) == 1
     assert not merged.run.complete
     # No length of the run is written before its end.
-    assert [it.run.wall_us for it in (first, second, merged)] == [
+    assert [recording.run.wall_us for recording in (first, second, merged)] == [
         STORY.windows[-1].end_us,
         STORY.windows[-1].end_us + 1_000,
         STORY.windows[-1].end_us + 1_000,

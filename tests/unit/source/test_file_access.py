@@ -16,7 +16,9 @@ def access(line: str, imports: str = "", **known: str) -> Access | None:
     module = parse(f"{imports}\n{line}\n")
     assert module is not None
     calls = [node for node in module.statements_at(2)[-1].walk() if isinstance(node, ast.Call)]
-    seen: dict[str, Value] = {name.replace("__", "."): a_value(it) for name, it in known.items()}
+    seen: dict[str, Value] = {
+        name.replace("__", "."): a_value(look) for name, look in known.items()
+    }
     return next(filter(None, (file_access(call, seen, module) for call in calls)), None)
 
 

@@ -22,7 +22,15 @@ def words(text: str, *called: str, **seen: str) -> str:
         name.replace("__", "."): Value(
             [
                 SeenValue(
-                    0, "t", "f", 1, name, 0, 0, 1, dict(it.split("=", 1) for it in told.split())
+                    0,
+                    "t",
+                    "f",
+                    1,
+                    name,
+                    0,
+                    0,
+                    1,
+                    dict(field.split("=", 1) for field in told.split()),
                 )
             ]
         )

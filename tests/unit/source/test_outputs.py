@@ -16,7 +16,7 @@ def sink(line: str, above: str = "", **known: str) -> Sink | None:
     assert module is not None
     statement = module.statements_at(above.count("\n") + 2)[-1]
     calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
-    seen = {name.replace("__", "."): a_value(it) for name, it in known.items()}
+    seen = {name.replace("__", "."): a_value(look) for name, look in known.items()}
     return output(calls[0], seen, module)
 
 

@@ -40,7 +40,7 @@ def _loop(module: SourceModule) -> ast.For:
 
 
 def _line(text: str, piece: str) -> int:
-    return next(i for i, it in enumerate(dedent(text).splitlines(), start=1) if piece in it)
+    return next(i for i, line in enumerate(dedent(text).splitlines(), start=1) if piece in line)
 
 
 def in_a_loop(body: str) -> str:

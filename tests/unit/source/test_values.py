@@ -13,7 +13,15 @@ def seen(*looks: str) -> Value:
     return Value(
         [
             SeenValue(
-                0, "t.py", "f", 3, "x", at, at, 1, dict(it.split("=", 1) for it in fields.split())
+                0,
+                "t.py",
+                "f",
+                3,
+                "x",
+                at,
+                at,
+                1,
+                dict(field.split("=", 1) for field in fields.split()),
             )
             for at, fields in enumerate(looks)
         ]

@@ -14,8 +14,8 @@ def statement(text: str) -> ast.stmt:
 def pairs(text: str) -> list[str]:
     """Each target with its value, ``<`` where it gets a part of it."""
     return [
-        f"{ast.unparse(it.target)} {'<' if it.is_unpacked else '='} {ast.unparse(it.value)}"
-        for it in assigned(statement(text))
+        f"{ast.unparse(pair.target)} {'<' if pair.is_unpacked else '='} {ast.unparse(pair.value)}"
+        for pair in assigned(statement(text))
     ]
 
 
@@ -41,12 +41,15 @@ def test_each_target_comes_with_its_value(text, told):
 
 
 def test_targets_are_those_of_an_assignment_as_written():
-    assert [ast.unparse(it) for it in targets_of(statement("a = b, c = x"))] == ["a", "(b, c)"]
-    assert [ast.unparse(it) for it in targets_of(statement("a: int"))] == ["a"]
+    assert [ast.unparse(target) for target in targets_of(statement("a = b, c = x"))] == [
+        "a",
+        "(b, c)",
+    ]
+    assert [ast.unparse(target) for target in targets_of(statement("a: int"))] == ["a"]
     assert targets_of(statement("a += 1")) == []
 
 
 def test_single_targets_are_all_of_what_is_unpacked():
     (target,) = targets_of(statement("a, (b[0], *c) = x"))
 
-    assert [ast.unparse(it) for it in single_targets(target)] == ["a", "b[0]", "*c"]
+    assert [ast.unparse(single) for single in single_targets(target)] == ["a", "b[0]", "*c"]

@@ -50,10 +50,15 @@ def operand(text: str) -> Operand:
 
 def bound(line: str, name: str, *inputs: str) -> set[str] | None:
     module = program(line)
-    (function,) = [it for it in module.functions if it.node.name == name]
-    at = next(it for it in module.functions if it.node.name == "caller").first_line + 1
+    (function,) = [candidate for candidate in module.functions if candidate.node.name == name]
+    at = (
+        next(
+            candidate for candidate in module.functions if candidate.node.name == "caller"
+        ).first_line
+        + 1
+    )
     found = bound_inputs(module, at, function, [operand(text) for text in inputs])
-    return None if found is None else {it.text for it in found.inputs}
+    return None if found is None else {given.text for given in found.inputs}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,7 @@ def test_none_where_the_call_does_not_tell(line: str, name: str):
 )
 def test_variables_that_are_made_of_arguments(body: str, expected: set[str] | None):
     module = program(body)
-    function = next(it for it in module.functions if it.node.name == "caller")
+    function = next(candidate for candidate in module.functions if candidate.node.name == "caller")
     found = at_entry(module, function, [operand("batch" if body == "pass" else "obs")])
 
-    assert (None if found is None else {it.text for it in found}) == expected
+    assert (None if found is None else {argument.text for argument in found}) == expected

@@ -31,7 +31,7 @@ def test_takes_chains_of_names(statement: str, expected: list[str]):
     found = names(statement)
 
     assert set(found) <= {*expected, "rows[i]"}
-    assert {it for it in expected if it != "rows.mean"} <= set(found)
+    assert {chain for chain in expected if chain != "rows.mean"} <= set(found)
 
 
 def test_goes_with_what_the_loops_around_it_go_through():

@@ -134,7 +134,7 @@ def looked_at_in(name: str) -> list[str]:
             print(batch)
     """
     module = SourceModule(ast.parse(dedent(text)))
-    (function,) = (it for it in module.functions if it.node.name == name)
+    (function,) = (candidate for candidate in module.functions if candidate.node.name == name)
     return [operand.text for operand in looked_at(module, function.first_line)]
 
 

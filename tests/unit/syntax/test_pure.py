@@ -26,7 +26,7 @@ def read(text: str) -> SourceModule:
 def around(text: str) -> Pure | None:
     """What the line with the mark, a comment, lies in."""
     lines = (HEAD + dedent(text)).splitlines()
-    found = pure_around(read(text), next(i for i, it in enumerate(lines, 1) if "#" in it))
+    found = pure_around(read(text), next(i for i, line in enumerate(lines, 1) if "#" in line))
     return next((work for work in found if not work.is_part), None)
 
 
@@ -42,7 +42,12 @@ def test_a_function_that_only_computes_is_told_with_what_it_depends_on():
 
     assert found is not None
     assert found.function == "Maze.distances"
-    assert [it.text for it in found.inputs] == ["SIDE", "self.free", "goal[0]", "self.slope"]
+    assert [operand.text for operand in found.inputs] == [
+        "SIDE",
+        "self.free",
+        "goal[0]",
+        "self.slope",
+    ]
 
 
 def test_a_function_depends_on_what_those_of_the_file_depend_on_that_it_calls():
@@ -59,7 +64,7 @@ def test_a_function_depends_on_what_those_of_the_file_depend_on_that_it_calls():
     """)
 
     assert found is not None
-    assert {it.text for it in found.inputs} == {"GAIN", "self.links", "first"}
+    assert {operand.text for operand in found.inputs} == {"GAIN", "self.links", "first"}
 
 
 def test_the_shape_of_an_array_is_the_array():
@@ -70,7 +75,7 @@ def test_the_shape_of_an_array_is_the_array():
     """)
 
     assert found is not None
-    assert [it.text for it in found.inputs] == ["values"]
+    assert [operand.text for operand in found.inputs] == ["values"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +142,7 @@ def test_a_statement_is_pure_by_itself(line: str, inputs: list[str]):
 
     assert found is not None
     assert found.function == ""
-    assert [it.text for it in found.inputs] == inputs
+    assert [operand.text for operand in found.inputs] == inputs
 
 
 @pytest.mark.parametrize(
@@ -280,7 +285,7 @@ def test_the_device_of_a_tensor_is_of_no_matter():
     """)
 
     assert found is not None
-    assert [it.text for it in found.inputs] == ["n"]
+    assert [operand.text for operand in found.inputs] == ["n"]
 
 
 def test_a_call_is_pure_within_a_statement_that_is_not():
@@ -291,7 +296,7 @@ def test_a_call_is_pure_within_a_statement_that_is_not():
 
     found = pure_around(read(text), len(lines))
 
-    assert [[it.text for it in pure.inputs] for pure in found] == [["data"]]
+    assert [[operand.text for operand in pure.inputs] for pure in found] == [["data"]]
     assert all(pure.is_part for pure in found)
 
 
@@ -330,7 +335,7 @@ def test_queues_and_heaps_of_its_own_are_nobody_elses():
 
     assert found is not None
     assert found.keeps_arguments
-    assert [it.text for it in found.inputs] == ["here", "self.size"]
+    assert [operand.text for operand in found.inputs] == ["here", "self.size"]
 
 
 def test_a_heap_of_others_is_changed():
@@ -366,4 +371,4 @@ def test_each_function_is_read_once_however_many_call_it():
     )
 
     assert found is not None
-    assert [it.text for it in found.inputs] == ["x", "SIDE"]
+    assert [operand.text for operand in found.inputs] == ["x", "SIDE"]

@@ -13,7 +13,11 @@ def found(text: str) -> str:
     text = textwrap.dedent(text)
     module = parse(text)
     assert module is not None
-    line = next(i for i, it in enumerate(text.splitlines(), start=1) if it.endswith("# here"))
+    line = next(
+        i
+        for i, source_line in enumerate(text.splitlines(), start=1)
+        if source_line.endswith("# here")
+    )
     return next((call.text for call in step_calls(module, line) if line in call.lines), "")
 
 

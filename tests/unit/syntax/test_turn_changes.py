@@ -68,7 +68,7 @@ def module_of(turn: str) -> SourceModule:
 
 def operands(*texts: str) -> list[Operand]:
     found = [operand_of(ast.parse(text, mode="eval").body) for text in texts]
-    return [it for it in found if it is not None]
+    return [operand for operand in found if operand is not None]
 
 
 def changes(turn: str, *texts: str, attributes: str = "", beside: str = "") -> Changes:
@@ -201,7 +201,9 @@ def test_threads_shared_memory_and_optimizers_of_plain_tensors(text: str, expect
 
 def test_attributes_that_a_function_reads_by_way_of_others():
     module = module_of("pass")
-    (function,) = [it for it in module.functions if it.qualname == "Learner.update"]
+    (function,) = [
+        candidate for candidate in module.functions if candidate.qualname == "Learner.update"
+    ]
 
     assert TurnChanges([module]).attributes_read(function) == {"mean", "opt", "losses"}
 
