@@ -24,6 +24,9 @@ MIN_SHARE: Final = 0.02
 MIN_US: Final = 100_000
 """Least time in collections: ten samples. In a run of less than a second what a few say is chance."""
 
+SURE_SHARE: Final = 0.05
+"""Share from which on one full collection in the steady phase is enough: below it, one says nothing of when the next will be."""
+
 ASKED_FOR: Final = calibrated(
     Range(0.9, 1.0),
     unit="part of the time in gc.collect()",
@@ -62,6 +65,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         line = lines.line(owner) if owner != NO_PARENT else Line("", 0, GC_FUNCTION)
         kind.weights[line] += cost.wall_us
     if asked.us + automatic.us < max(MIN_US, MIN_SHARE * whole):
+        return
+    is_one = 0 < profile.counts.get(GC_COLLECTIONS, 0.0) <= 1
+    if is_one and asked.us + automatic.us < SURE_SHARE * whole:
         return
     heavier = asked if asked.us > automatic.us else automatic
     named = {line: us for line, us in heavier.weights.items() if line.file}

@@ -65,6 +65,15 @@ def test_counted_collections_are_evidence():
     assert finding.evidence[1] == "40 full collections in the steady phase, 4 per second"
 
 
+@pytest.mark.parametrize(("times", "seconds", "told"), [(1, 0.3, 0), (2, 0.3, 1), (1, 0.6, 1)])
+def test_one_full_collection_is_told_where_it_is_long(times: int, seconds: float, told: int):
+    recording = a_training(automatic=seconds).source(TRAIN.file, TRAIN.text).recording()
+    counted = Counter(recording.windows[-1].id, 0, "gc_collections", times)
+    profile = build_profile(replace(recording, counters=(*recording.counters, counted)))
+
+    assert len(list(DETECTOR.in_samples.detect(profile))) == told
+
+
 def test_silent_just_under_its_threshold():
     assert found(a_training(asked=10 * MIN_SHARE * 0.9)) == []
     assert len(found(a_training(asked=10 * MIN_SHARE * 1.1))) == 1
