@@ -20,7 +20,7 @@ def by_name(renderers: Sequence[Renderer], name: str) -> Renderer:
     raise UsageError(
         f"there is no format {name!r}",
         slug="no-such-format",
-        hint=f"choose one of: {', '.join(sorted(each.name for each in renderers))}",
+        hint=f"choose one of: {', '.join(sorted(candidate.name for candidate in renderers))}",
     )
 
 
@@ -29,7 +29,7 @@ def by_suffix(renderers: Sequence[Renderer], output: Path) -> Renderer:
 
     Raises ``UsageError``, listing the endings, when no ending fits.
     """
-    endings = [(suffix, each) for each in renderers for suffix in each.suffixes]
+    endings = [(suffix, candidate) for candidate in renderers for suffix in candidate.suffixes]
     for suffix, renderer in sorted(endings, key=lambda ending: -len(ending[0])):
         if output.name.endswith(suffix):
             return renderer

@@ -227,12 +227,12 @@ class _TreeOfRun:
         boxes = [stacks.boxes[place] if place != NOWHERE else None for place in at]
         self._own = [nothing if box is None else list(box.blocks) for box in boxes]
         self._own_idle = [0 if box is None else box.idle_us for box in boxes]
-        blocks, idle = [list(costs) for costs in self._own], list(self._own_idle)
-        for number in range(len(at) - 1, 0, -1):
-            parent = parents[number]
-            idle[parent] += idle[number]
+        blocks, idle = [list(own_blocks) for own_blocks in self._own], list(self._own_idle)
+        for child in range(len(at) - 1, 0, -1):
+            parent = parents[child]
+            idle[parent] += idle[child]
             above = blocks[parent]
-            for block, us in enumerate(blocks[number]):
+            for block, us in enumerate(blocks[child]):
                 above[block] += us
         self._whole_us = sum(blocks[0])
         self.costs = [self.cost(*pair) for pair in zip(blocks, idle, strict=True)]

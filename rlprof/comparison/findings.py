@@ -133,7 +133,7 @@ def _matched(
                 found.append((was, now))
     for now in list(left[1]):
         same_cause = [
-            [earlier for earlier in side if _cause(earlier) == _cause(now)] for side in left
+            [finding for finding in side if _cause(finding) == _cause(now)] for side in left
         ]
         if len(same_cause[0]) == len(same_cause[1]) == 1:
             left[0].remove(same_cause[0][0])

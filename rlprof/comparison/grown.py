@@ -53,7 +53,7 @@ def grown_functions(tree: ChangeTree | None, most: int) -> tuple[GrownFunction, 
     found: dict[tuple[str, str, str], GrownFunction] = {}
     # The largest first: where several are the same place in the code, its line is the one told.
     each = (_named(row, tree, below) for row in _rows(tree))
-    for grown in sorted(each, key=lambda change: -change.change_us):
+    for grown in sorted(each, key=lambda function: -function.change_us):
         key = (grown.label, grown.place, grown.inside)
         known = found.get(key)
         # Another role, or another caller: the same place in the code.

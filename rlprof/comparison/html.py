@@ -83,7 +83,7 @@ def comparison_as_html(found: Comparison, occasion: Occasion | None = None) -> s
                 for name, report in zip(found.sides, (found.base, found.new), strict=True)
             ],
             warnings=[note for note in found.notes if note.level != "info"],
-            findings=[_finding(finding, found) for finding in claimed],
+            findings=[_finding(change, found) for change in claimed],
             unchanged=words.finding_names(found, Fate.UNCHANGED),
             unclear=words.finding_names(found, Fate.UNCLEAR),
             tree=None if tree is None or shown is None else _tree(tree, shown),

@@ -59,7 +59,7 @@ def _matched(base: dict[_Key, int], new: dict[_Key, int]) -> list[tuple[int, int
         for side in (base, new)
     ]
     for label in _single_names(left[0]) & _single_names(left[1]):
-        keys = [next(key for key in candidates if key[0] == label) for candidates in left]
+        keys = [next(key for key in side if key[0] == label) for side in left]
         found.append((keys[1], left[0].pop(keys[0]), left[1].pop(keys[1])))
     found += [(key, at, NOWHERE) for key, at in left[0].items()]
     found += [(key, NOWHERE, at) for key, at in left[1].items()]

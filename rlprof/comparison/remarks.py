@@ -152,7 +152,7 @@ def _fact(key: str, host: Mapping[str, str]) -> str:
 def _other_command(base: Report, new: Report) -> Iterator[Note]:
     was, now = (wording.command(report) for report in (base, new))
     if was != now:
-        shown = [printable(name, _NAME_LIMIT) for name in (was, now)]
+        shown = [printable(command, _NAME_LIMIT) for command in (was, now)]
         yield Note(
             "warning" if base.run.script != new.run.script else "info",
             "other-command",

@@ -129,7 +129,7 @@ def roles_to_compare(base: Report, new: Report) -> tuple[tuple[str, ...], tuple[
     """
     of_base, of_new = ([row.role for row in report.processes] for report in (base, new))
     working = [Counter(role for role in roles if role in _WORKING) for roles in (of_base, of_new)]
-    counts = [sum(costs.values()) for costs in working]
+    counts = [sum(roles.values()) for roles in working]
     agree = set(working[0]) == set(working[1]) and (
         working[0] == working[1] or counts[0] != counts[1]
     )
@@ -144,14 +144,18 @@ def _plain_role(role: str) -> str:
 
 def _blocks(slices: Sequence[Slice]) -> tuple[dict[int, int], list[int]]:
     """The block of each steady slice, and the lengths of the blocks: equal as far as slices let."""
-    steady = [(at, each) for at, each in enumerate(slices) if each.phase is PhaseKind.STEADY]
-    whole = sum(each.end_us - each.start_us for _, each in steady)
+    steady = [
+        (at, steady_slice)
+        for at, steady_slice in enumerate(slices)
+        if steady_slice.phase is PhaseKind.STEADY
+    ]
+    whole = sum(steady_slice.end_us - steady_slice.start_us for _, steady_slice in steady)
     count = min(MOST_BLOCKS, len(steady))
     block_of: dict[int, int] = {}
     lengths = [0] * count
     gone = 0
-    for at, piece in steady:
-        length = piece.end_us - piece.start_us
+    for at, slice_ in steady:
+        length = slice_.end_us - slice_.start_us
         block = min(count - 1, int((gone + length / 2) / whole * count))
         block_of[at] = block
         lengths[block] += length
@@ -159,7 +163,7 @@ def _blocks(slices: Sequence[Slice]) -> tuple[dict[int, int], list[int]]:
     # A slice longer than a block leaves some of them empty.
     kept = [block for block, length in enumerate(lengths) if length]
     new = {block: at for at, block in enumerate(kept)}
-    return {at: new[place] for at, place in block_of.items()}, [lengths[number] for number in kept]
+    return {at: new[old] for at, old in block_of.items()}, [lengths[old] for old in kept]
 
 
 def _steps_by_block(
@@ -167,7 +171,7 @@ def _steps_by_block(
 ) -> tuple[float, ...]:
     """Steps of each window, in the block that its middle lies in."""
     steps = [0.0] * count
-    starts = [piece.start_us for piece in slices]
+    starts = [slice_.start_us for slice_ in slices]
     for start, end, rate in report.throughput.series:
         block = block_of.get(bisect_right(starts, (start + end) / 2) - 1)
         if block is not None:
@@ -225,9 +229,9 @@ class _Growing:
             path.append(node)
             node = self._nodes[node].parent
         at = self._of_node[role, node] if node != NO_PARENT else self._below(0, role, "", "process")
-        for frame in reversed(path):
-            at = self._below(at, *_named(self._nodes[frame].frame, self._cwd))
-            self._of_node[role, frame] = at
+        for new_node in reversed(path):
+            at = self._below(at, *_named(self._nodes[new_node].frame, self._cwd))
+            self._of_node[role, new_node] = at
         return at
 
     def _below(self, parent: int, label: str, place: str, kind: str) -> int:
@@ -257,14 +261,14 @@ class _Growing:
 
     def _find_lines(self) -> None:
         """Find for each box the line that took longest, with what it called, and the one that called it."""
-        for role, node in sorted(self._of_node, key=lambda pair: -pair[1]):
+        for role, node in sorted(self._of_node, key=lambda key: -key[1]):
             parent = self._nodes[node].parent
             if parent != NO_PARENT:
                 above = (role, parent)
                 self._node_us[above] = self._node_us.get(above, 0) + self._node_us.get(
                     (role, node), 0
                 )
-        lines = {place: self._nodes[place[1]].frame.line for place in self._of_node}
+        lines = {key: self._nodes[key[1]].frame.line for key in self._of_node}
         for at, (line, share) in self._longest(lines).items():
             self._boxes[at].line, self._boxes[at].line_share = line, share
         for at, (line, _) in self._longest(self._calling_lines()).items():
@@ -273,7 +277,7 @@ class _Growing:
     def _calling_lines(self) -> dict[tuple[str, int], int]:
         """Return for each node the line of the nearest caller of the user's; 0 without one."""
         lines: dict[tuple[str, int], int] = {}
-        for role, node in sorted(self._of_node, key=lambda spot: spot[1]):
+        for role, node in sorted(self._of_node, key=lambda key: key[1]):
             parent = self._nodes[node].parent
             above = self._of_node.get((role, parent))
             if above is not None and self._boxes[above].kind == Origin.YOURS.value:
@@ -285,11 +289,11 @@ class _Growing:
     def _longest(self, lines: Mapping[tuple[str, int], int]) -> dict[int, tuple[int, float]]:
         """Return for each box the line with most of its time, and the part of it."""
         times: dict[int, Counter[int]] = {}
-        for place, line in lines.items():
-            times.setdefault(self._of_node[place], Counter())[line] += self._node_us.get(place, 0)
+        for key, line in lines.items():
+            times.setdefault(self._of_node[key], Counter())[line] += self._node_us.get(key, 0)
         longest = {}
         for at, us_of in times.items():
-            line = min(us_of, key=lambda place: (-us_of[place], place))
+            line = min(us_of, key=lambda candidate: (-us_of[candidate], candidate))
             longest[at] = line, us_of[line] / max(1, us_of.total())
         return longest
 

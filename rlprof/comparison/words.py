@@ -166,8 +166,8 @@ def place(file: str, limit: int = 40) -> str:
     return text if len(text) <= limit else f"…{text[len(text) - limit + 1 :]}"
 
 
-def finding_name(told: FindingChange) -> str:
-    return printable(told.shown.finding.detector, _NAME_LIMIT)
+def finding_name(finding: FindingChange) -> str:
+    return printable(finding.shown.finding.detector, _NAME_LIMIT)
 
 
 def finding_names(found: Comparison, fate: Fate) -> list[str]:
@@ -177,10 +177,10 @@ def finding_names(found: Comparison, fate: Fate) -> list[str]:
     )
 
 
-def finding_place(told: FindingChange, found: Comparison) -> str:
+def finding_place(finding: FindingChange, found: Comparison) -> str:
     """``train.py:12 step``, of the run that has it; empty when it names no line."""
-    report = found.base if told.new is None else found.new
-    locations = told.shown.finding.locations
+    report = found.base if finding.new is None else found.new
+    locations = finding.shown.finding.locations
     if not locations:
         return ""
     first = locations[0]
@@ -188,11 +188,11 @@ def finding_place(told: FindingChange, found: Comparison) -> str:
     return f"{file}:{first.line} {printable(first.function, _NAME_LIMIT)}"
 
 
-def finding_cost(told: FindingChange, value: Range | None) -> str:
+def finding_cost(finding: FindingChange, value: Range | None) -> str:
     """Return what the fix would save, as a range."""
     if value is None:
         return NOTHING
-    if told.unit == "share":
+    if finding.unit == "share":
         return wording.share_range(value)
     low, high = small_duration(value.low), small_duration(value.high)
     if value.low < value.high / 1000:
@@ -202,8 +202,8 @@ def finding_cost(told: FindingChange, value: Range | None) -> str:
     return f"{low} to {high}"
 
 
-def finding_unit(told: FindingChange) -> str:
-    return {"step": "per step", "share": "of steady time", "run": "of the run"}[told.unit]
+def finding_unit(finding: FindingChange) -> str:
+    return {"step": "per step", "share": "of steady time", "run": "of the run"}[finding.unit]
 
 
 class Figure(NamedTuple):
@@ -244,12 +244,12 @@ def _amount(quantity: Quantity, value: float | None) -> str:
     return small_duration(value)
 
 
-def _of_counter(counted: CounterChange) -> Figure:
+def _of_counter(counter: CounterChange) -> Figure:
     base, new = (
-        NOTHING if value is None else facts.counter_value(counted.name, value)
-        for value in (counted.base, counted.new)
+        NOTHING if value is None else facts.counter_value(counter.name, value)
+        for value in (counter.base, counter.new)
     )
-    name = f"{facts.counter_name(counted.name)} per step"
+    name = f"{facts.counter_name(counter.name)} per step"
     return Figure(
-        name, base, new, change(counted.base or 0.0, counted.new or 0.0), counted.is_clear
+        name, base, new, change(counter.base or 0.0, counter.new or 0.0), counter.is_clear
     )

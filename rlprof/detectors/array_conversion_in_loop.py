@@ -137,7 +137,9 @@ class _Search:
                     if line not in of_others:
                         self._by_line.setdefault((file, line), conversion)
         self._functions = {
-            (file, id(hot.function)) for (file, _), hot in self._by_line.items() if hot.function
+            (file, id(entry.function))
+            for (file, _), entry in self._by_line.items()
+            if entry.function
         }
 
     def claims(self) -> list[_ConversionTime]:
@@ -183,7 +185,7 @@ class _Search:
                 last_name(frame.function) in conversion.other_calls or is_policy_file(frame.file)
             ):
                 mine.extend(self.tree.subtree(child, self._is_users))
-        us = sum(self.tree.self_cost(each).wall_us for each in mine)
+        us = sum(self.tree.self_cost(own_node).wall_us for own_node in mine)
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
@@ -269,7 +271,11 @@ class _Search:
 def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
     whole, steps = profile.critical.wall_us, profile.steady_steps
-    claims = [each for each in search.claims() if each.nodes and not search.is_short(each, steps)]
+    claims = [
+        candidate
+        for candidate in search.claims()
+        if candidate.nodes and not search.is_short(candidate, steps)
+    ]
     nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
     total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
     if not whole or total / whole < MIN_SHARE:

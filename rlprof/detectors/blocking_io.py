@@ -178,7 +178,7 @@ def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
             found[node] = found[parent]
             below.add(node)
     for node in [*_loading(lines, found)]:
-        for inside in tree.subtree(node, lambda other: lines.is_yours(tree.frame(other))):
+        for inside in tree.subtree(node, lambda inner: lines.is_yours(tree.frame(inner))):
             found.setdefault(inside, Access.READ)
     return found
 

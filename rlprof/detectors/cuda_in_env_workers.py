@@ -61,13 +61,13 @@ def _held(gpu: GpuUse, profile: Profile) -> Sequence[_Held]:
 def _evidence(profile: Profile, by_gpu: dict[GpuUse, Sequence[_Held]]) -> Iterator[str]:
     for gpu, found in by_gpu.items():
         shown = ", ".join(
-            f"pid {profile.processes[holding.process].pid} {size(holding.byte_count)}"
-            for holding in found[:SHOWN]
+            f"pid {profile.processes[held.process].pid} {size(held.byte_count)}"
+            for held in found[:SHOWN]
         )
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         yield f"on GPU {gpu.index} {gpu.name}".rstrip() + f": {shown}{more}"
         if gpu.memory_total_bytes:
-            part = sum(holding.byte_count for holding in found) / gpu.memory_total_bytes
+            part = sum(held.byte_count for held in found) / gpu.memory_total_bytes
             yield f"that is {percent(part)} of the memory of GPU {gpu.index}"
 
 

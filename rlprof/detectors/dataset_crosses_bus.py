@@ -87,7 +87,7 @@ def _of_lines(
     )
     waiting = min(1.0, sum(upload.site.wait_us for upload in uploads) / max(1.0, in_run.total_us))
     copies = COPIES_LEFT[work]
-    heaviest = max(uploads, key=lambda each: each.site.bytes)
+    heaviest = max(uploads, key=lambda candidate: candidate.site.bytes)
     calls, moved = (
         sum(upload.site.calls for upload in uploads),
         sum(upload.site.bytes for upload in uploads),
@@ -155,7 +155,7 @@ def _beside_rollouts(view: TraceView) -> Sequence[Row]:
         for call in view.trace.calls
         if call.args.correlation and asking.inside(call.ts, call.end)
     }
-    return [event for event in uploads_in(view.trace) if event.args.correlation not in observed]
+    return [upload for upload in uploads_in(view.trace) if upload.args.correlation not in observed]
 
 
 DETECTOR: Final = Detector(

@@ -205,7 +205,7 @@ def _methods(module: SourceModule) -> dict[str, frozenset[str]]:
     """The methods of each class of a file, those of its bases in the same file included."""
     classes = {node.name: node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
     own = {
-        name: {detector.name for detector in node.body if isinstance(detector, ast.FunctionDef)}
+        name: {method.name for method in node.body if isinstance(method, ast.FunctionDef)}
         for name, node in classes.items()
     }
     for name, node in classes.items():

@@ -65,7 +65,11 @@ def _place(tree: CallTree, node: int, names: Sequence[str]) -> int:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     component = next(
-        (each for each in profile.components if each.name == ENVIRONMENT and not each.is_marked),
+        (
+            candidate
+            for candidate in profile.components
+            if candidate.name == ENVIRONMENT and not candidate.is_marked
+        ),
         None,
     )
     if component is None or component.priced_share < MIN_SHARE:

@@ -141,7 +141,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 def _places(view: TraceView, kernels: Iterable[Row]) -> tuple[TracePlace, ...]:
     """Where they were launched, those that take longest first."""
     by_launch = {kernel.args.correlation: kernel.dur for kernel in kernels}
-    calls = [event for event in view.trace.calls if event.args.correlation in by_launch]
+    calls = [launch for launch in view.trace.calls if launch.args.correlation in by_launch]
     times: dict[CallSite, list[float]] = defaultdict(list)
     for call, site in zip(calls, call_sites(view.trace, calls), strict=True):
         times[site].append(by_launch[call.args.correlation])

@@ -165,7 +165,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
                 continue
             is_kept = text in targets and _is_result(call, node)
             if is_kept or (value is not None and value.grows()):
-                others = {called_name(each) for each in calls} - {called_name(call)}
+                others = {called_name(other) for other in calls} - {called_name(call)}
                 makers = frozenset(
                     called_name(inner)
                     for part in call.args

@@ -58,7 +58,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     told = time.heaviest.statistic
     yield Finding(
         title=f"{told.name} of all of {_shortened(told.container)}, each time ({time.place})",
-        savings=tuple(Saving(frozenset(each.nodes), _removable(each)) for each in sums),
+        savings=tuple(
+            Saving(frozenset(history_sum.nodes), _removable(history_sum)) for history_sum in sums
+        ),
         locations=time.locations,
         evidence=(
             time.share_spent("there"),

@@ -118,7 +118,7 @@ def _loop_of_a_library(profile: Profile, found: _Polling) -> Frame | None:
     times: dict[Frame, int] = defaultdict(int)
     for node in found.loops:
         times[profile.steady.frame(node)] += profile.steady.self_cost(node).wall_us
-    frame = max(times, key=lambda time: (times[time], time), default=None)
+    frame = max(times, key=lambda candidate: (times[candidate], candidate), default=None)
     is_theirs = frame is not None and origin(frame) is Origin.LIBRARY
     return frame if is_theirs else None
 

@@ -151,8 +151,8 @@ def _title(trend: MemoryTrend, hours: float | None) -> str:
 
 def _locations(adding: Sequence[_AddingStatement], told: Sequence[GrownLine]) -> list[Line]:
     """The lines that a finding names: what adds, then what ran while memory grew."""
-    every = [place.line for place in adding] + [
-        Line(place.file, place.line, place.function) for place in told
+    every = [statement.line for statement in adding] + [
+        Line(line.file, line.line, line.function) for line in told
     ]
     return list(dict.fromkeys(every))[:SHOWN_PLACES]
 
@@ -179,7 +179,7 @@ def _evidence(
     ]
     if asked:
         yield (
-            f"{size(sum(asker.grown_bytes for asker in asked))} more addresses were asked for meanwhile: "
+            f"{size(sum(virtual.grown_bytes for virtual in asked))} more addresses were asked for meanwhile: "
             "this is new memory, not a buffer that fills up"
         )
     if memory.available_bytes is not None:

@@ -223,11 +223,11 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
     ]
     return tuple(
         OptimizerCall(
-            called_name(made),
-            made.lineno,
-            {word.arg: word.value for word in made.keywords if word.arg},
+            called_name(optimizer),
+            optimizer.lineno,
+            {word.arg: word.value for word in optimizer.keywords if word.arg},
         )
-        for made in sorted(calls, key=lambda call: call.lineno)
+        for optimizer in sorted(calls, key=lambda call: call.lineno)
     )
 
 

@@ -209,7 +209,8 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
     for line, us in _fed_by(profile, nodes).items():
         weights[line] += us
     whole = max(
-        profile.critical.wall_us, sum(each.wall_us for each in profile.activities if each.is_main)
+        profile.critical.wall_us,
+        sum(main_activity.wall_us for main_activity in profile.activities if main_activity.is_main),
     )
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     return lines.shown_locations(weights, max(1, whole))

@@ -312,7 +312,7 @@ def _left(start: WorkerStart, maker: _Maker, profile: Profile) -> Range:
     ]
     unseen = len(pooled) / max(1, len(seen))
     known: dict[int, bool] = {}
-    tasks = [_task_time(task, profile, known) for task in seen]
+    tasks = [_task_time(activity, profile, known) for activity in seen]
     steady = max(1, profile.steady_us) / unseen
     on_cpu = sum(task.cpu_us for task in tasks) / min(profile.load.cores, start.at_once) / steady
     # With waits for a CPU: it may be others than these processes that hold the cores.

@@ -284,7 +284,9 @@ class _Search:
 
 def _is_read(call: ast.Call) -> bool:
     """Tell whether a call does no more than read what is there: ``actions[i].detach().item()``, not ``net(x[i]).item()``."""
-    return all(called_name(node) in _READS for node in ast.walk(call) if isinstance(node, ast.Call))
+    return all(
+        called_name(inner) in _READS for inner in ast.walk(call) if isinstance(inner, ast.Call)
+    )
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -130,7 +130,7 @@ def _over_steps(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"a recurrent network is asked for one time step after the other ({short_place(heaviest.place)})",
         savings=(
-            *(saving for finding in loops.found for saving in finding.savings),
+            *(saving for loop in loops.found for saving in loop.savings),
             *((backward,) if backward is not None else ()),
         ),
         locations=loops.lines.shown_locations(loops.weights, whole),

@@ -180,21 +180,21 @@ class OutputTap:
         named = found.groupdict()
         steps = named.get("steps")
         if steps is not None:
-            count = _number(steps)
+            count = number(steps)
             self.steps = self.steps if count is None else count
             return
         took_part = [text for text in (named.get("sps"), *found.groups()) if text is not None]
-        rate = _number(took_part[0]) if took_part else None
+        rate = number(took_part[0]) if took_part else None
         self.sps = self.sps if rate is None else rate
 
 
-def _number(text: bytes) -> float | None:
+def number(text: bytes) -> float | None:
     """``1,234.5`` and ``1_234`` are numbers too; None for anything else, nan and inf included."""
     try:
-        number = float(text.replace(b",", b"").replace(b"_", b""))
+        value = float(text.replace(b",", b"").replace(b"_", b""))
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    return value if math.isfinite(value) else None
 
 
 def _obey_signals(ignored: Collection[int]) -> None:

@@ -32,6 +32,7 @@ from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
 from rlprof.recording.hot_lines import HotLines
+from rlprof.recording.output_log import ReadsOutput, logs_of_output
 from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.processes import RunProcesses
 from rlprof.recording.run_facts import run_info
@@ -155,6 +156,7 @@ class Recorder:
         self._next_scan_us = 0
         self._next_read_us = 0
         self._escort = Escort(self._selector)
+        self._logs = logs_of_output() if settings.recognises_steps else []
         self._pauses = PauseKeeper(
             self._clock,
             self._escort,
@@ -211,6 +213,8 @@ class Recorder:
         self._server.close()
         self._selector.close()
         self._escort.close()
+        for log in self._logs:
+            log.close()
         self._traces.close()
         if self._gpus is not None:
             self._gpus.close()
@@ -322,8 +326,12 @@ class Recorder:
         if is_due or self._processes.leaving > MOST_LEAVING:
             self._close_window(now_us)
 
+    @property
+    def _output(self) -> list[ReadsOutput]:
+        return [*self._escort.taps, *self._logs]
+
     def _close_window(self, now_us: int) -> None:
-        self._store.close_window(now_us, self._census, self._escort.taps, self._guard)
+        self._store.close_window(now_us, self._census, self._output, self._guard)
         if self._store.failure is not None:
             self._processes.stop_sampling()
         with self._guard.part("a window of torch's profiler"):
@@ -372,7 +380,7 @@ class Recorder:
         self._processes.accept_waiting(MOST_WAITING)
         self._processes.notice_ends()
         self._census.list_unannounced()
-        self._store.close_window(self._clock.now_us(), self._census, self._escort.taps, self._guard)
+        self._store.close_window(self._clock.now_us(), self._census, self._output, self._guard)
 
     def _overhead(self, told: AgentTotals) -> dict[str, float]:
         return {

@@ -24,7 +24,7 @@ from rlprof.recording.disk_room import expect_room
 from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.guard import PartGuard
-from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.output_log import ReadsOutput
 from rlprof.recording.sources import AT_THE_END_S, MEANWHILE_S, read_sources
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.timeline import (
@@ -82,7 +82,7 @@ class WindowStore:
         self._waiting: deque[Callable[[], None]] = deque()
 
     def close_window(
-        self, now_us: int, census: Census, taps: Sequence[OutputTap], guard: PartGuard
+        self, now_us: int, census: Census, output: Sequence[ReadsOutput], guard: PartGuard
     ) -> None:
         """Write what was seen since the last call, and begin the next window.
 
@@ -117,8 +117,8 @@ class WindowStore:
                 for name, value in seen.counts.items()
                 if value
             ]
-        counters += self._output_counters(window, taps)
-        gauges = self._printed_rate(window, taps)
+        counters += self._output_counters(window, output)
+        gauges = self._printed_rate(window, output)
         with guard.part("the gauges"):
             gauges += self._gauges.read(window, asked)
         frames, nodes = self._stacks.take_new()
@@ -264,20 +264,20 @@ class WindowStore:
             else:
                 self._waiting.popleft()
 
-    def _output_counters(self, window: Window, taps: Sequence[OutputTap]) -> list[Counter]:
-        seen = [tap.steps for tap in taps if tap.steps is not None]
+    def _output_counters(self, window: Window, output: Sequence[ReadsOutput]) -> list[Counter]:
+        seen = [each.steps for each in output if each.steps is not None]
         if not seen:
             return []
         new = max(seen) - self._output_steps
         self._output_steps = max(seen)
         return [Counter(window.id, 0, "output_steps", new)] if new > 0 else []
 
-    def _printed_rate(self, window: Window, taps: Sequence[OutputTap]) -> list[Gauge]:
+    def _printed_rate(self, window: Window, output: Sequence[ReadsOutput]) -> list[Gauge]:
         """In the window in which it was printed alone: it says nothing of the next one.
 
         A rate on each stream counts as their mean, as when windows merge.
         """
-        rates = [rate for tap in taps if (rate := tap.take_sps()) is not None]
+        rates = [rate for each in output if (rate := each.take_sps()) is not None]
         if not rates:
             return []
         return [Gauge(window.id, 0, OUTPUT_SPS, fmean(rates))]

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from rlprof.errors import EXIT_USAGE
+from rlprof.report.build import build_report
 from rlprof.runfile.reader import read_run
 from tests.live_processes import cli
 
@@ -272,3 +273,27 @@ def test_an_interpreter_that_does_not_exist(write, rlprof_run):
     assert result.code == 70
     assert "/no/such/python" in result.err
     assert not result.run_file.exists()
+
+
+PRINTS_ITS_RATE = """
+import time
+
+for number in range(1, 21):
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        sum(range(1000))
+    print(f"global_step={100 * number}, SPS: {1000 + number % 2}", flush=True)
+"""
+
+
+def test_a_rate_that_the_program_prints_to_a_file_is_recognised(write, tmp_path):
+    run_file, log = tmp_path / "run.rlprof", tmp_path / "train.log"
+    log.write_text("SPS: 7\n")
+    command = cli("run", "--no-report", "-o", run_file, write(PRINTS_ITS_RATE))
+    with log.open("a") as output:
+        subprocess.run(command, stdout=output, cwd=tmp_path, timeout=60, check=True)
+
+    throughput = build_report(read_run(run_file)).throughput
+    assert throughput.source == "as printed by the program"
+    assert 1000 <= throughput.steady_sps.median <= 1001
+    assert log.read_text().count("SPS") == 21

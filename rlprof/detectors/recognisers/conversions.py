@@ -141,7 +141,9 @@ def _in_function(
     seen: Callable[[Statement], Mapping[str, Value]],
 ) -> Iterator[Conversion]:
     function = statements[0].function
-    local = types_of([each.node for each in statements], attributes=False, function=function)
+    local = types_of(
+        [own_statement.node for own_statement in statements], attributes=False, function=function
+    )
     types = Types(
         local.containers | attributes.containers | taken_out(statements, attributes),
         local.nested | attributes.nested,

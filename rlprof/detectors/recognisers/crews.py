@@ -139,7 +139,12 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
         if loads_data(servant.tree):
             continue
         boss = next(
-            (each.id for each in _bosses(process, by_pid, profile) if each.id in mains), None
+            (
+                candidate.id
+                for candidate in _bosses(process, by_pid, profile)
+                if candidate.id in mains
+            ),
+            None,
         )
         if boss is not None:
             crews.setdefault(boss, []).append(servant)

@@ -63,8 +63,10 @@ def step_loops(text: str) -> StepLoops:
         calls = {
             called_name(call) for call in ast.walk(function.node) if isinstance(call, ast.Call)
         }
-        before = [node for node in ast.walk(function.node) if isinstance(node, ast.stmt)]
-        if own and not calls & _TRAINS and all(_evaluates(part, before, steps) for part in own):
+        before = [
+            statement for statement in ast.walk(function.node) if isinstance(statement, ast.stmt)
+        ]
+        if own and not calls & _TRAINS and all(_evaluates(loop, before, steps) for loop in own):
             evaluating.append(range(function.first_line, function.last_line + 1))
     return StepLoops(
         frozenset(steps.values()),
@@ -218,7 +220,7 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
     what it acts on.
     """
     own = list(_own(loop))
-    given = variables_assigned(*(part for part in own if part in steps))
+    given = variables_assigned(*(step for step in own if step in steps))
     for node in own:
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return True
@@ -257,7 +259,9 @@ def _adds_up_observations(own: Sequence[ast.AST], steps: Collection[ast.AST]) ->
 
 def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:
     """Tell whether a value that rewards are worked into, as weights are, is read elsewhere in the loop: a sum of them is not."""
-    assigned = [part for part in own if isinstance(part, ast.Assign | ast.AugAssign)]
+    assigned = [
+        assignment for assignment in own if isinstance(assignment, ast.Assign | ast.AugAssign)
+    ]
     rewards = variables_assigned(
         *(
             _part(assignment.targets[0], _REWARD)
@@ -282,10 +286,12 @@ def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool
 def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list[range], set[str]]:
     """The lines of the statements that the actions of ``loop`` come from, its steps included, and the variables there."""
     own = [
-        part for part in _own(loop) if isinstance(part, ast.Assign | ast.AnnAssign | ast.AugAssign)
+        assignment
+        for assignment in _own(loop)
+        if isinstance(assignment, ast.Assign | ast.AnnAssign | ast.AugAssign)
     ]
-    taken: list[ast.stmt] = [part for part in own if part in steps]
-    pending = [part for part in own if part not in steps]
+    taken: list[ast.stmt] = [step for step in own if step in steps]
+    pending = [assignment for assignment in own if assignment not in steps]
     wanted = variables_read(*taken)
     is_found = True
     while is_found:
@@ -301,4 +307,4 @@ def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list
         if isinstance(statement, ast.Expr | ast.For | ast.While)
         and variables_read(statement) & wanted
     ]
-    return [_lines(part) for part in taken], wanted
+    return [_lines(statement) for statement in taken], wanted

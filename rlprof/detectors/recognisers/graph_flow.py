@@ -378,7 +378,7 @@ def _parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None
         return None
     targets, parts = (side.elts for side in both if isinstance(side, ast.Tuple | ast.List))
     if len(targets) != len(parts) or any(
-        isinstance(argument, ast.Starred) for argument in (*targets, *parts)
+        isinstance(part, ast.Starred) for part in (*targets, *parts)
     ):
         return None
     return parts

@@ -123,7 +123,7 @@ def _added(statement: Statement) -> Iterator[tuple[ast.expr, ast.expr | None]]:
 
 def _made(node: ast.stmt) -> Iterator[ast.expr]:
     """Yield what the statement makes a list, a set or a dict."""
-    yield from (each.target for each in assigned(node) if _is_new(each.value))
+    yield from (assignment.target for assignment in assigned(node) if _is_new(assignment.value))
     match node:
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if _makes_each(
             value

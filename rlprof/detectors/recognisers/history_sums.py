@@ -305,9 +305,7 @@ def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -
     """Tell whether a variable is added to in turns of a loop each of which takes the statistic, and that does not begin it anew."""
     own = list(_statements_of(module, statement))
     around = _loops(module, statement)
-    begun = {
-        loop for assigning in own if _assigns(assigning, name) for loop in _loops(module, assigning)
-    }
+    begun = {loop for other in own if _assigns(other, name) for loop in _loops(module, other)}
     return any(
         (around - begun) & _loops(module, other)
         for other in own

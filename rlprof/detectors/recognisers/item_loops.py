@@ -73,7 +73,7 @@ def item_loops(
         known = values.of(file, statement)
         for node, loop in _on_a_line(statement):
             beside = _calls_beside(statement, node)
-            if all(turns.is_small(item, known) for item in beside):
+            if all(turns.is_small(call, known) for call in beside):
                 told = _item_loop(loop, known, turns, statement.function)
                 found |= dict.fromkeys(statement.lines, told) if told else {}
         node = statement.node

@@ -243,7 +243,9 @@ class ValueLooks:
             paths = self.wanted.get(number)
             if paths is not None and may_look(frame, innermost):
                 # Once will do for a line, which is wanted at each of its instructions.
-                for other in [code for code, same in self.wanted.items() if same == paths]:
+                for other in [
+                    instruction for instruction, same in self.wanted.items() if same == paths
+                ]:
                     del self.wanted[other]
                 left -= 1
                 if paths[0] == COUNT:
@@ -265,7 +267,7 @@ class ValueLooks:
         """Take the second looks of pairs, of which nobody knows the line that the function will be at."""
         frame, spent = innermost, 0
         while frame is not None and self._again and spent <= _MOST_SPENT:
-            for wanted in [asked for asked in self._again if asked[0] == id(frame.f_code)]:
+            for wanted in [second for second in self._again if second[0] == id(frame.f_code)]:
                 if may_look(frame, innermost):
                     self._again.remove(wanted)
                     spent += self._look(layout.TAG_LOOK_AGAIN, wanted[1], frame, wanted[2])

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlprof.recording.output_log import OutputLog, logs_of_output
+
+
+class Program:
+    """One whose output goes to a file."""
+
+    def __init__(self, file: Path, earlier: bytes = b"SPS: 1\n") -> None:
+        file.write_bytes(earlier)
+        self._written = file.open("ab", buffering=0)
+        (self.log,) = logs_of_output([self._written.fileno()])
+
+    def close(self) -> None:
+        self._written.close()
+        self.log.close()
+
+    def prints(self, text: bytes) -> float | None:
+        """The rate that is told then."""
+        self._written.write(text)
+        return self.log.take_sps()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Program]:
+    program = Program(tmp_path / "train.log")
+    yield program
+    program.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        (b"SPS: 4500\n", 4500),
+        (b"|    fps                  | 812         |\n", 812),
+        (b"global_step=12, sps=1_234.5\n", 1234.5),
+        (b"gen 2734 best #7 +0.540 lr 10.9 SPS: 34825\n", 34825),
+        (b"num_env_steps_sampled_throughput_per_sec: 99.5\n", 99.5),
+        (b"12 s, 1,234 steps/s\n", 1234),
+        (b"'env_steps_per_second': 2.5e3,\n", 2500),
+        (b"3400.0 steps per second\n", 3400),
+        (b"SPS: 1\nSPS: 2\n", 2),
+        (b"SPS: 0\n", None),
+        (b"time per step: 0.3 s\n", None),
+        (b"1200 steps, loss 0.3\n", None),
+        (b"steps: 1200\n", None),
+        (b"xfps 3\n", None),
+    ],
+)
+def test_forms_that_programs_print(program: Program, text: bytes, rate: float | None):
+    assert program.prints(text) == rate
+
+
+def test_what_was_in_the_file_before_is_not_the_program_s(program: Program):
+    assert program.prints(b"epoch 1\n") is None
+
+
+def test_a_rate_is_told_once(program: Program):
+    assert program.prints(b"SPS: 7\n") == 7
+    assert program.prints(b"loss 0.1\n") is None
+
+
+def test_a_line_that_is_not_over_is_read_when_it_is(program: Program):
+    assert program.prints(b"SPS: 45") is None
+    assert program.prints(b"00\n") == 4500
+
+
+def test_a_file_that_was_emptied_is_read_from_its_beginning_on(tmp_path: Path):
+    program = Program(tmp_path / "train.log", b"x" * 1000 + b"\n")
+    os.truncate(tmp_path / "train.log", 0)
+
+    assert program.prints(b"SPS: 3\n") is None
+    assert program.prints(b"SPS: 4\n") == 4
+    program.close()
+
+
+def test_of_a_flood_the_end_is_read(program: Program):
+    assert program.prints(b"SPS: 1\n" + b"x" * 300_000 + b"\nSPS: 2\n") == 2
+    assert program.prints(b"y" * 600_000) is None
+    assert program.prints(b"\nSPS: 5\n") == 5
+
+
+def test_one_file_of_two_streams_is_read_once(tmp_path: Path):
+    with (tmp_path / "log").open("w") as stream:
+        logs = logs_of_output([stream.fileno(), stream.fileno()])
+    assert len(logs) == 1
+    logs[0].close()
+
+
+def test_pipes_are_left_alone():
+    ends = os.pipe()
+
+    assert logs_of_output(ends) == []
+    for end in ends:
+        os.close(end)
+
+
+def test_a_file_that_cannot_be_read_tells_nothing(tmp_path: Path):
+    log = OutputLog(os.open(tmp_path, os.O_RDONLY), 0)
+
+    assert log.take_sps() is None
+    log.close()
