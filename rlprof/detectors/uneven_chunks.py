@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -63,37 +63,44 @@ def detect(profile: Profile) -> Iterable[Finding]:
         workers = [
             worker
             for worker in profile.activities
-            if worker.is_main
-            and worker.process != rounds.asker.process
-            and _work_us(profile, worker)
+            if worker.process != rounds.asker.process and _is_of_pool(worker)
         ]
-        whole = rounds.asker.wall_us
-        if len(workers) < 2 or not rounds.waited_us:
-            continue
-        even_us = sum(_work_us(profile, worker) for worker in workers) / len(workers)
-        handed_us = WAKE_UPS * sum(
-            thread.on_cpu_us
-            for thread in profile.activities
-            if thread.process == rounds.asker.process and not thread.is_main
-        )
-        idle = 1 - (even_us + handed_us) / rounds.waited_us
-        if idle < MIN_SHARE:
-            continue
-        savings = _savings(profile, rounds, workers, idle)
-        if not savings:
-            continue
-        yield Finding(
-            title=f"chunks of a pool's tasks end at different times ({short_place(heaviest_line(rounds.weights))})",
-            savings=savings,
-            locations=lines.shown_locations(rounds.weights, whole),
-            evidence=(
-                f"{percent(rounds.waited_us / whole)} of the time is spent waiting there until all are done",
-                f"meanwhile {count(len(workers))} workers have nothing to do for {percent(idle)} of the time, on average",
-                f"each takes {rounds.chunks} tasks at once",
-            ),
-            fix="Hand tasks out one by one (chunksize=1), the longest first: who is done early takes the next.",
-            confidence=Confidence.BOUNDED,
-        )
+        idle = _idle_part(profile, rounds, workers)
+        savings = _savings(profile, rounds, workers, idle) if idle >= MIN_SHARE else ()
+        if savings:
+            yield _finding(lines, rounds, savings, len(workers), idle)
+
+
+def _finding(
+    lines: UserLines, rounds: _Rounds, savings: tuple[Saving, ...], workers: int, idle: float
+) -> Finding:
+    whole = rounds.asker.wall_us
+    place = short_place(heaviest_line(rounds.weights))
+    return Finding(
+        title=f"chunks of a pool's tasks end at different times ({place})",
+        savings=savings,
+        locations=lines.shown_locations(rounds.weights, whole),
+        evidence=(
+            f"{percent(rounds.waited_us / whole)} of the time is spent waiting there until all are done",
+            f"meanwhile {count(workers)} workers have nothing to do for {percent(idle)} of the time, on average",
+            f"each takes {rounds.chunks} tasks at once",
+        ),
+        fix="Hand tasks out one by one (chunksize=1), the longest first: who is done early takes the next.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _idle_part(profile: Profile, rounds: _Rounds, workers: Sequence[Activity]) -> float:
+    """Return the part of the waits that even chunks would save; 0 where there is one worker."""
+    if len(workers) < 2 or not rounds.waited_us:
+        return 0.0
+    even_us = sum(_work_us(profile, worker) for worker in workers) / len(workers)
+    handing_us = sum(
+        thread.on_cpu_us
+        for thread in profile.activities
+        if thread.process == rounds.asker.process and not thread.is_main
+    )
+    return 1 - (even_us + WAKE_UPS * handing_us) / rounds.waited_us
 
 
 def _found(profile: Profile, lines: UserLines) -> Iterator[_Rounds]:
@@ -158,7 +165,7 @@ def _work_us(profile: Profile, worker: Activity) -> float:
 
 
 def _savings(
-    profile: Profile, rounds: _Rounds, workers: list[Activity], idle: float
+    profile: Profile, rounds: _Rounds, workers: Sequence[Activity], idle: float
 ) -> tuple[Saving, ...]:
     """The wait for the last chunk, of who asks, or of the workers, where these make the steps; then the work of the slowest, where that fills
     the wait.
