@@ -163,14 +163,25 @@ HEADERS = (
 
 
 def row(name: str, found: Sequence[dict[str, Any]]) -> list[str]:
-    verdicts = Counter(it["verdict"] for it in found)
-    ratios = [it["decision"]["ratio"]["median"] for it in found if it["decision"] is not None]
-    noises = [100 * it["decision"]["noise"] for it in found if it["decision"] is not None]
-    runs = [len(it["runs"]) for it in found]
+    verdicts = Counter(document["verdict"] for document in found)
+    ratios = [
+        document["decision"]["ratio"]["median"]
+        for document in found
+        if document["decision"] is not None
+    ]
+    noises = [
+        100 * document["decision"]["noise"]
+        for document in found
+        if document["decision"] is not None
+    ]
+    runs = [len(document["runs"]) for document in found]
     return [
         name,
         str(len(found)),
-        *(str(verdicts[it]) for it in ("pass", "regression", "inconclusive", "could-not-measure")),
+        *(
+            str(verdicts[verdict])
+            for verdict in ("pass", "regression", "inconclusive", "could-not-measure")
+        ),
         Spread.of(ratios).text() if ratios else "–",
         Spread.of(noises).text("{:.1f}") if noises else "–",
         f"{median(runs):.0f} (at most {max(runs)})",

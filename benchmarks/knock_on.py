@@ -91,9 +91,9 @@ def main() -> None:
                 case.rest,
                 case.lines,
                 str(case.times),
-                Spread.of(it.share for it in of).text("{:.2f}"),
-                Spread.of(it.saved for it in of).text("{:.2f}"),
-                Spread.of(it.knock_on for it in of).text("{:.2f}"),
+                Spread.of(measurement.share for measurement in of).text("{:.2f}"),
+                Spread.of(measurement.saved for measurement in of).text("{:.2f}"),
+                Spread.of(measurement.knock_on for measurement in of).text("{:.2f}"),
             ]
             for case, of in found.items()
         ],

@@ -148,7 +148,9 @@ def missing(workload: Workload, python: Path) -> str:
 
 def variants(others: Sequence[Path], without: Sequence[str], *, alone: bool) -> list[Variant]:
     found = [profiled.bare(), profiled.rlprof(OURS)]
-    found += [profiled.rlprof(f"{OURS} without {it}", options=[f"--no-{it}"]) for it in without]
+    found += [
+        profiled.rlprof(f"{OURS} without {part}", options=[f"--no-{part}"]) for part in without
+    ]
     found += [profiled.rlprof(f"{OURS} of {place}", place) for place in others]
     if alone:
         return found

@@ -165,7 +165,10 @@ def pages(report: Report) -> Iterator[tuple[str, str]]:
     whole = page_tree(report.detail, most_nodes=10**9, most_cells=10**9)
     data = packed(report, report.detail, whole)
     island = re.compile(r'(<script [^>]*id="data"[^>]*>).*?(</script>)', re.DOTALL)
-    yield f"all {len(whole.nodes)} nodes", island.sub(lambda it: it[1] + data + it[2], page)
+    yield (
+        f"all {len(whole.nodes)} nodes",
+        island.sub(lambda match: match[1] + data + match[2], page),
+    )
 
 
 @contextmanager

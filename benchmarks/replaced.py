@@ -142,22 +142,22 @@ def loops() -> Iterator[Replacement]:
         yield Replacement(
             "python-loop-over-tensor",
             f"{turns} numbers read",
-            lambda it=numbers: [it[i].item() for i in range(len(it))],
+            lambda tensor=numbers: [tensor[i].item() for i in range(len(tensor))],
             numbers.tolist,
         )
         yield Replacement(
             "python-loop-over-tensor",
             f"{turns} numbers squared and summed",
-            lambda it=numbers: sum(it[i] ** 2 for i in range(len(it))),
-            lambda it=numbers: (it**2).sum(),
+            lambda tensor=numbers: sum(tensor[i] ** 2 for i in range(len(tensor))),
+            lambda tensor=numbers: (tensor**2).sum(),
         )
     for turns, width in ((16, 64), (128, 64), (128, 1024)):
         rows = torch.rand(turns, width)
         yield Replacement(
             "python-loop-over-tensor",
             f"{turns} rows of {width} centred",
-            lambda it=rows: torch.stack([row - row.mean() for row in it]),
-            lambda it=rows: it - it.mean(dim=1, keepdim=True),
+            lambda tensor=rows: torch.stack([row - row.mean() for row in tensor]),
+            lambda tensor=rows: tensor - tensor.mean(dim=1, keepdim=True),
         )
 
 
@@ -168,8 +168,8 @@ def numpy_recursions() -> Iterator[Replacement]:
             yield Replacement(
                 "gae-loop",
                 f"{length} numbers of numpy, {how}",
-                lambda it=gains: to_go(it, np.zeros_like(it)),
-                lambda it=gains, instead=instead: instead(it),
+                lambda numbers=gains: to_go(numbers, np.zeros_like(numbers)),
+                lambda numbers=gains, instead=instead: instead(numbers),
             )
 
 
@@ -233,8 +233,12 @@ def running_sums() -> Iterator[Replacement]:
             yield Replacement(
                 "replay-sampling",
                 f"{count} places among {size} weights searched",
-                lambda it=listed, marks=marks: [place_of(it, mark) for mark in marks],
-                lambda it=weights, marks=marks: np.searchsorted(np.cumsum(it), marks),
+                lambda priorities=listed, marks=marks: [
+                    place_of(priorities, mark) for mark in marks
+                ],
+                lambda priorities=weights, marks=marks: np.searchsorted(
+                    np.cumsum(priorities), marks
+                ),
             )
 
 
@@ -253,20 +257,20 @@ def numpy_loops() -> Iterator[Replacement]:
         yield Replacement(
             "python-loop-over-tensor",
             f"{turns} numbers of numpy scaled",
-            lambda it=numbers: one_by_one(it),
-            lambda it=numbers: np.exp(-0.5 * it) * it,
+            lambda array=numbers: one_by_one(array),
+            lambda array=numbers: np.exp(-0.5 * array) * array,
         )
         yield Replacement(
             "python-loop-over-tensor",
             f"{turns} rows of 2 of numpy measured",
-            lambda it=points: [np.linalg.norm(it[k] - 0.5) for k in range(len(it))],
-            lambda it=points: np.sqrt(((it - 0.5) ** 2).sum(axis=1)),
+            lambda rows=points: [np.linalg.norm(rows[k] - 0.5) for k in range(len(rows))],
+            lambda rows=points: np.sqrt(((rows - 0.5) ** 2).sum(axis=1)),
         )
         yield Replacement(
             "python-loop-over-tensor",
             f"{turns} numbers of numpy taken out of a loop",
-            lambda it=numbers: sum(it[k] for k in range(len(it))),
-            lambda it=numbers: sum(it.tolist()),
+            lambda array=numbers: sum(array[k] for k in range(len(array))),
+            lambda array=numbers: sum(array.tolist()),
         )
 
 
@@ -306,8 +310,8 @@ def checks_for_nan() -> Iterator[Replacement]:
         yield Replacement(
             "debug-modes",
             f"backward pass of {what}",
-            lambda it=backward: it(True),
-            lambda it=backward: it(False),
+            lambda backward_pass=backward: backward_pass(True),
+            lambda backward_pass=backward: backward_pass(False),
         )
 
 
@@ -326,7 +330,7 @@ def loaded_batches() -> Iterator[Replacement]:
             yield Replacement(
                 "replay-sampling",
                 f"a DataLoader, batches of {size} rows of {width}",
-                lambda it=loader: list(it),
+                lambda batches=loader: list(batches),
                 indexed,
             )
 
@@ -345,8 +349,8 @@ def acting() -> Iterator[Replacement]:
             yield Replacement(
                 "grads-in-rollout",
                 f"{what}, {how}",
-                lambda policy=policy, it=observation: policy(it),
-                off()(lambda policy=policy, it=observation: policy(it)),
+                lambda policy=policy, observations=observation: policy(observations),
+                off()(lambda policy=policy, observations=observation: policy(observations)),
             )
 
 
@@ -382,7 +386,7 @@ def target_updates() -> Iterator[Replacement]:
     ):
         slow = copy.deepcopy(fast)
         pairs = list(zip(slow.parameters(), fast.parameters(), strict=True))
-        lists = [[it.data for it in column] for column in zip(*pairs, strict=True)]
+        lists = [[parameter.data for parameter in column] for column in zip(*pairs, strict=True)]
         for how, move in (
             ("copy_ of a sum", lambda s, f: s.copy_(TAU * f + (1 - TAU) * s)),
             ("mul_ and add_", lambda s, f: s.mul_(1 - TAU).add_(TAU * f)),
@@ -467,7 +471,7 @@ def recurrent_steps() -> Iterator[Replacement]:
                     "python-loop-over-tensor",
                     f"{steps} steps of an {name}, {batch} × {width}, with the backward pass",
                     steps_of,
-                    lambda it=before, net=network, x=sequence: net(it(x))[0].sum().backward(),
+                    lambda layer=before, net=network, x=sequence: net(layer(x))[0].sum().backward(),
                 )
 
 
@@ -488,7 +492,11 @@ def histories() -> Iterator[Replacement]:
                     network(x, state)
 
             kept = network(history)[1]
-            state = tuple(it.detach() for it in kept) if isinstance(kept, tuple) else kept.detach()
+            state = (
+                tuple(tensor.detach() for tensor in kept)
+                if isinstance(kept, tuple)
+                else kept.detach()
+            )
             yield Replacement(
                 "history-rerun",
                 f"an {kind.__name__} for the last of {steps} steps, {batch} × {width}",
@@ -524,8 +532,8 @@ def number_loops() -> Iterator[Replacement]:
         yield Replacement(
             "number-loop",
             f"{count} numbers of a list less their mean",
-            lambda it=numbers: [(each - 3.0) / 2.5 for each in it],
-            lambda it=array: (it - 3.0) / 2.5,
+            lambda values=numbers: [(each - 3.0) / 2.5 for each in values],
+            lambda vector=array: (vector - 3.0) / 2.5,
         )
 
 
@@ -538,7 +546,12 @@ def table_sweeps() -> Iterator[Replacement]:
         rewards = (odds * gains).sum(2)
         table = [
             [
-                list(zip(*(it[state, action].tolist() for it in (odds, after, gains)), strict=True))
+                list(
+                    zip(
+                        *(field[state, action].tolist() for field in (odds, after, gains)),
+                        strict=True,
+                    )
+                )
                 for action in range(actions)
             ]
             for state in range(states)
@@ -573,7 +586,11 @@ def history_sums() -> Iterator[Replacement]:
     """One more number, and the mean of all: anew, and from a sum that is kept; the same with the deviation."""
     for count in (200, 1_000, 5_000):
         history = [0.1 * i for i in range(count)]
-        kept = {"n": count, "sum": sum(history), "squares": sum(it * it for it in history)}
+        kept = {
+            "n": count,
+            "sum": sum(history),
+            "squares": sum(number * number for number in history),
+        }
 
         def running(value: float = 0.5, kept: dict[str, float] = kept) -> float:
             kept["n"] += 1
@@ -586,11 +603,11 @@ def history_sums() -> Iterator[Replacement]:
             return mean, abs(kept["squares"] / kept["n"] - mean * mean) ** 0.5
 
         for what, now, instead in (
-            ("np.mean of a list", lambda it=history: np.mean(it), running),
-            ("sum of a list", lambda it=history: sum(it) / len(it), running),
+            ("np.mean of a list", lambda numbers=history: np.mean(numbers), running),
+            ("sum of a list", lambda numbers=history: sum(numbers) / len(numbers), running),
             (
                 "np.mean and np.std of a list",
-                lambda it=history: (np.mean(it), np.std(it)),
+                lambda numbers=history: (np.mean(numbers), np.std(numbers)),
                 both,
             ),
         ):
@@ -631,8 +648,8 @@ def ensembles() -> Iterator[Replacement]:
             tuple(
                 torch.stack(parts).requires_grad_()
                 for parts in (
-                    [it[at].weight.detach().T.contiguous() for it in networks],
-                    [it[at].bias.detach()[None] for it in networks],
+                    [member[at].weight.detach().T.contiguous() for member in networks],
+                    [member[at].bias.detach()[None] for member in networks],
                 )
             )
             for at in range(0, len(networks[0]), 2)
@@ -641,7 +658,7 @@ def ensembles() -> Iterator[Replacement]:
         calls = count * (1 + len(networks[0]))
 
         def by_network(networks: Any = networks, x: Any = x) -> Any:
-            return torch.stack([it(x) for it in networks])
+            return torch.stack([member(x) for member in networks])
 
         def at_once(layers: Any = layers, x: Any = x, count: int = count) -> Any:
             h = x.expand(count, *x.shape)
@@ -658,8 +675,8 @@ def ensembles() -> Iterator[Replacement]:
         yield Replacement(
             "ensemble-loop",
             f"{what}, with the backward pass",
-            lambda it=by_network: it().sum().backward(),
-            lambda it=at_once: it().sum().backward(),
+            lambda forward=by_network: forward().sum().backward(),
+            lambda forward=at_once: forward().sum().backward(),
         )
 
 
@@ -684,7 +701,7 @@ def layers_around_recurrent_steps() -> Iterator[Replacement]:
             "python-loop-over-tensor",
             f"a layer at {steps} steps, {batch} × {width}, with the backward pass",
             by_step,
-            lambda it=layer, x=sequence: torch.tanh(it(x)).sum().backward(),
+            lambda linear=layer, x=sequence: torch.tanh(linear(x)).sum().backward(),
         )
 
 
@@ -696,26 +713,28 @@ def small_arrays_in_a_loop() -> Iterator[Replacement]:
             yield Replacement(
                 "numpy-tiny-ops",
                 f"distances to {items} arrays of {numbers}, in a list",
-                lambda it=listed, x=x: [np.linalg.norm(x - row) for row in it],
-                lambda it=listed, x=x: np.linalg.norm(np.array(it) - x, axis=1),
+                lambda arrays=listed, x=x: [np.linalg.norm(x - row) for row in arrays],
+                lambda arrays=listed, x=x: np.linalg.norm(np.array(arrays) - x, axis=1),
             )
             yield Replacement(
                 "numpy-tiny-ops",
                 f"distances to {items} arrays of {numbers}, rows of one",
-                lambda it=listed, x=x: [np.linalg.norm(x - row) for row in it],
-                lambda it=rows, x=x: np.linalg.norm(it - x, axis=1),
+                lambda arrays=listed, x=x: [np.linalg.norm(x - row) for row in arrays],
+                lambda matrix=rows, x=x: np.linalg.norm(matrix - x, axis=1),
             )
             yield Replacement(
                 "numpy-tiny-ops",
                 f"largest of {items} arrays of {numbers}, in a list",
-                lambda it=listed: [row.max() for row in it],
-                lambda it=listed: np.array(it).max(axis=1),
+                lambda arrays=listed: [row.max() for row in arrays],
+                lambda arrays=listed: np.array(arrays).max(axis=1),
             )
             yield Replacement(
                 "numpy-tiny-ops",
                 f"nearest of {items} arrays of {numbers} by a key, in a list",
-                lambda it=listed, x=x: min(it, key=lambda row: np.linalg.norm(row - x)),
-                lambda it=listed, x=x: it[np.linalg.norm(np.array(it) - x, axis=1).argmin()],
+                lambda arrays=listed, x=x: min(arrays, key=lambda row: np.linalg.norm(row - x)),
+                lambda arrays=listed, x=x: arrays[
+                    np.linalg.norm(np.array(arrays) - x, axis=1).argmin()
+                ],
             )
         for numbers in (2, 10, 64, 256):
             listed = list(np.random.default_rng(0).random((items, numbers)))
@@ -728,8 +747,8 @@ def small_arrays_in_a_loop() -> Iterator[Replacement]:
                 yield Replacement(
                     "numpy-tiny-ops",
                     f"{what} of {items} arrays of {numbers}, in a list",
-                    lambda it=listed, x=x, now=now: [now(row, x) for row in it],
-                    lambda it=listed, x=x, instead=instead: instead(np.array(it), x),
+                    lambda arrays=listed, x=x, now=now: [now(row, x) for row in arrays],
+                    lambda arrays=listed, x=x, instead=instead: instead(np.array(arrays), x),
                 )
 
 

@@ -87,15 +87,15 @@ def lists() -> Iterator[Replacement]:
         marked, wanted = set(cells), (-1, 0)
         yield a_call(
             f"{size} pairs searched",
-            lambda it=cells, w=wanted: w in it,
-            lambda it=marked, w=wanted: w in it,
+            lambda pairs=cells, w=wanted: w in pairs,
+            lambda pairs=marked, w=wanted: w in pairs,
         )
     for size in (5_000, 100_000):
         kept, ring = list(range(size)), deque(range(size), maxlen=size)
         yield a_call(
             f"the first of {size} taken",
-            lambda it=kept: it.append(it.pop(0)),
-            lambda it=ring: it.append(0),
+            lambda queue=kept: queue.append(queue.pop(0)),
+            lambda queue=ring: queue.append(0),
         )
 
 
@@ -104,16 +104,16 @@ def picks() -> Iterator[Replacement]:
         table, keys = dict.fromkeys(range(size)), list(range(size))
         yield a_call(
             f"one of {size} keys picked",
-            lambda it=table: random.choice(list(it.keys())),
-            lambda it=keys: random.choice(it),
+            lambda mapping=table: random.choice(list(mapping.keys())),
+            lambda choices=keys: random.choice(choices),
         )
     for size in (1_000, 20_000, 100_000):
         odds = _RNG.random(size)
         odds /= odds.sum()
         yield a_call(
             f"64 drawn of {size} by their odds",
-            lambda it=odds: np.random.choice(len(it), 64, p=it),
-            lambda it=odds: np.searchsorted(np.cumsum(it), _RNG.random(64)),
+            lambda probabilities=odds: np.random.choice(len(probabilities), 64, p=probabilities),
+            lambda probabilities=odds: np.searchsorted(np.cumsum(probabilities), _RNG.random(64)),
         )
 
 
@@ -122,15 +122,15 @@ def sorted_lists() -> Iterator[Replacement]:
         pairs = [(index, gain) for index, gain in enumerate(_RNG.random(size))]
         yield a_call(
             f"the largest 8 of {size} sorted, or by heapq",
-            lambda it=pairs: sorted(it, key=itemgetter(1))[-8:],
-            lambda it=pairs: heapq.nlargest(8, it, key=itemgetter(1)),
+            lambda entries=pairs: sorted(entries, key=itemgetter(1))[-8:],
+            lambda entries=pairs: heapq.nlargest(8, entries, key=itemgetter(1)),
         )
         gains = [gain for _, gain in pairs]
         kept = sorted(gains)
         yield a_call(
             f"the median of {size} sorted, or kept sorted",
-            lambda it=gains: sorted(it)[len(it) // 2],
-            lambda it=kept: bisect.bisect(it, 0.5),
+            lambda numbers=gains: sorted(numbers)[len(numbers) // 2],
+            lambda ordered=kept: bisect.bisect(ordered, 0.5),
         )
 
 
@@ -157,23 +157,23 @@ def matrices() -> Iterator[Replacement]:
 
         yield a_call(
             f"{size} × {size} inverted after a row",
-            lambda it=gram, x=x: np.linalg.inv(it + np.outer(x, x)),
+            lambda matrix=gram, x=x: np.linalg.inv(matrix + np.outer(x, x)),
             step,
         )
         yield a_call(
             f"{size} × {size} inverted to multiply",
-            lambda it=gram, x=x: np.linalg.inv(it) @ x,
-            lambda it=gram, x=x: np.linalg.solve(it, x),
+            lambda matrix=gram, x=x: np.linalg.inv(matrix) @ x,
+            lambda matrix=gram, x=x: np.linalg.solve(matrix, x),
         )
         yield a_call(
             f"{size} × {size} inverted to multiply a matrix",
-            lambda it=gram, x=others: np.linalg.inv(it) @ x,
-            lambda it=gram, x=others: np.linalg.solve(it, x),
+            lambda matrix=gram, x=others: np.linalg.inv(matrix) @ x,
+            lambda matrix=gram, x=others: np.linalg.solve(matrix, x),
         )
         yield a_call(
             f"pinv of {size} × {size} to multiply",
-            lambda it=gram, x=x: np.linalg.pinv(it) @ x,
-            lambda it=gram, x=x: np.linalg.lstsq(it, x)[0],
+            lambda matrix=gram, x=x: np.linalg.pinv(matrix) @ x,
+            lambda matrix=gram, x=x: np.linalg.lstsq(matrix, x)[0],
         )
 
 
@@ -204,34 +204,36 @@ def normal_vectors() -> Iterator[Replacement]:
 def whole_arrays() -> Iterator[Replacement]:
     for size in (16, 256):
         numbers, rows = _RNG.random(size), _RNG.random((size, 8))
-        squash = np.vectorize(lambda it: it / (1 + abs(it)))
+        squash = np.vectorize(lambda number: number / (1 + abs(number)))
         yield a_call(
             f"np.vectorize on {size}",
-            lambda it=numbers, f=squash: f(it),
-            lambda it=numbers: it / (1 + np.abs(it)),
+            lambda array=numbers, f=squash: f(array),
+            lambda array=numbers: array / (1 + np.abs(array)),
         )
         yield a_call(
             f"np.apply_along_axis on {size} rows",
-            lambda it=rows: np.apply_along_axis(lambda row: row - row.mean(), 1, it),
-            lambda it=rows: it - it.mean(axis=1, keepdims=True),
+            lambda matrix=rows: np.apply_along_axis(lambda row: row - row.mean(), 1, matrix),
+            lambda matrix=rows: matrix - matrix.mean(axis=1, keepdims=True),
         )
         kernel = np.ones(5) / 5
         yield a_call(
             f"np.apply_along_axis on {size} rows, of a function of one row",
-            lambda it=rows, k=kernel: np.apply_along_axis(np.convolve, 1, it, k, "same"),
-            lambda it=rows, k=kernel: np.array([np.convolve(row, k, "same") for row in it]),
+            lambda matrix=rows, k=kernel: np.apply_along_axis(np.convolve, 1, matrix, k, "same"),
+            lambda matrix=rows, k=kernel: np.array([np.convolve(row, k, "same") for row in matrix]),
         )
         erf = np.vectorize(math.erf)
         yield a_call(
             f"np.vectorize on {size}, of a function of one number",
-            lambda it=numbers, f=erf: f(it),
-            lambda it=numbers: np.array([math.erf(number) for number in it.tolist()]),
+            lambda array=numbers, f=erf: f(array),
+            lambda array=numbers: np.array([math.erf(number) for number in array.tolist()]),
         )
     for shape in ((3, 3), (8, 8)):
         board = np.zeros(shape, int)
-        yield a_call(f"text of {shape[0]} × {shape[1]}", lambda it=board: str(it), board.tobytes)
         yield a_call(
-            f"text of a list of {board.size}", lambda it=board: str(it.tolist()), board.tobytes
+            f"text of {shape[0]} × {shape[1]}", lambda grid=board: str(grid), board.tobytes
+        )
+        yield a_call(
+            f"text of a list of {board.size}", lambda grid=board: str(grid.tolist()), board.tobytes
         )
 
 
@@ -263,12 +265,12 @@ def made_again() -> Iterator[Replacement]:
             lambda w=width, v=vector: nn.utils.vector_to_parameters(
                 v, network(8, w, 2).parameters()
             ),
-            lambda it=kept, v=vector: nn.utils.vector_to_parameters(v, it.parameters()),
+            lambda learner=kept, v=vector: nn.utils.vector_to_parameters(v, learner.parameters()),
         )
         optimizer = torch.optim.Adam(kept.parameters())
         yield a_call(
             f"Adam of 2 layers of {width}",
-            lambda it=kept: torch.optim.Adam(it.parameters()),
+            lambda learner=kept: torch.optim.Adam(learner.parameters()),
             optimizer.state.clear,
         )
 
@@ -340,8 +342,8 @@ def regressors() -> Iterator[Replacement]:
         model = SGDRegressor().partial_fit(inputs, np.zeros(rows))
         yield a_call(
             f"SGDRegressor.predict of {rows} × 100",
-            lambda it=inputs, m=model: m.predict(it),
-            lambda it=inputs, m=model: it @ m.coef_ + m.intercept_,
+            lambda features=inputs, m=model: m.predict(features),
+            lambda features=inputs, m=model: features @ m.coef_ + m.intercept_,
         )
 
 
@@ -350,13 +352,13 @@ def standard_library() -> Iterator[Replacement]:
         rewards = _RNG.random(size).tolist()
         yield a_call(
             f"statistics.mean of {size}",
-            lambda it=rewards: statistics.mean(it),
-            lambda it=rewards: statistics.fmean(it),
+            lambda numbers=rewards: statistics.mean(numbers),
+            lambda numbers=rewards: statistics.fmean(numbers),
         )
         yield a_call(
             f"statistics.stdev of {size}",
-            lambda it=rewards: statistics.stdev(it),
-            lambda it=rewards: np.std(it),
+            lambda numbers=rewards: statistics.stdev(numbers),
+            lambda numbers=rewards: np.std(numbers),
         )
     third, tenth = Fraction(1, 3), Fraction(1, 10)
     yield a_call("a sum of fractions", lambda: third + tenth, lambda: 0.3333 + 0.1)
@@ -364,18 +366,23 @@ def standard_library() -> Iterator[Replacement]:
         moment = Moment([0.5] * size, 1, 0.0)
         yield a_call(
             f"asdict with a list of {size}",
-            lambda it=moment: asdict(it),
-            lambda it=moment: {
-                "seen": it.seen,
-                "action": it.action,
-                "reward": it.reward,
-                "info": it.info,
+            lambda transition=moment: asdict(transition),
+            lambda transition=moment: {
+                "seen": transition.seen,
+                "action": transition.action,
+                "reward": transition.reward,
+                "info": transition.info,
             },
         )
         yield a_call(
             f"astuple with a list of {size}",
-            lambda it=moment: astuple(it),
-            lambda it=moment: (it.seen, it.action, it.reward, it.info),
+            lambda transition=moment: astuple(transition),
+            lambda transition=moment: (
+                transition.seen,
+                transition.action,
+                transition.reward,
+                transition.info,
+            ),
         )
     yield a_call(
         "inspect.stack()[1]",
@@ -400,13 +407,13 @@ def texts() -> Iterator[Replacement]:
         raw = array.tobytes()
         yield a_call(
             f"JSON of {size} numbers written",
-            lambda it=array: json.dumps(it.tolist()),
+            lambda numbers=array: json.dumps(numbers.tolist()),
             array.tobytes,
         )
         yield a_call(
             f"JSON of {size} numbers read",
-            lambda it=written: np.array(json.loads(it)),
-            lambda it=raw: np.frombuffer(it),
+            lambda text=written: np.array(json.loads(text)),
+            lambda data=raw: np.frombuffer(data),
         )
     frame = _RNG.integers(0, 255, (84, 84), dtype=np.uint8)
     frame[:40] = 0

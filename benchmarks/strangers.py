@@ -50,9 +50,7 @@ def judge(folder: Path, laboratory: Laboratory, runs: Path) -> Judged:
     measured = laboratory.measured(slow, fast, waits=told.get("waits", False))
     report = laboratory.report(slow, runs / f"{folder.name}.rlprof")
     listed = tuple(finding["id"] for finding in report["findings"])
-    right = next(
-        (finding for finding in listed if finding in told["right"]), (told["right"] or [""])[0]
-    )
+    right = next((name for name in listed if name in told["right"]), (told["right"] or [""])[0])
     # What else such a program has nobody knows: findings beside the right one are read by hand.
     expected = Expectation(right, frozenset(listed))
     verdict = Verdict(folder.name, expected, (read_prediction(report, expected),), measured)

@@ -176,7 +176,9 @@ class Verdict:
     @property
     def false(self) -> tuple[str, ...]:
         """What any of the recordings said that is not so."""
-        return tuple(sorted({it for prediction in self.predictions for it in prediction.false}))
+        return tuple(
+            sorted({cause for prediction in self.predictions for cause in prediction.false})
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def is_calibrated(node: ast.AST) -> bool:
 
 def sources() -> Iterator[Path]:
     """All of rlprof but its agent."""
-    return (it for it in sorted((ROOT / "rlprof").rglob("*.py")) if AGENT not in it.parents)
+    return (file for file in sorted((ROOT / "rlprof").rglob("*.py")) if AGENT not in file.parents)
 
 
 def constants() -> Iterator[Constant]:
@@ -134,7 +134,7 @@ def in_words(value: object) -> str:
     if isinstance(value, Range):
         return f"{in_words(value.low)} to {in_words(value.high)}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key.name.lower()} {in_words(it)}" for key, it in value.items())
+        return ", ".join(f"{key.name.lower()} {in_words(entry)}" for key, entry in value.items())
     if isinstance(value, float) and value < 1000:
         return f"{value:.3g}"
     return f"{value:,.0f}".replace(",", " ")

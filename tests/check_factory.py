@@ -152,7 +152,7 @@ def a_baseline(sps: Sequence[float] = (1000, 1004, 998, 1001, 999), **changes: o
         "machine": MACHINE,
         "unit": "steps",
         "source": "rlprof.step",
-        "sps": tuple(float(it) for it in sps),
+        "sps": tuple(float(rate) for rate in sps),
         "steps": (20_000.0,) * len(sps),
         "counters_per_step": {"log_records": (0.25,) * len(sps)},
         **changes,

@@ -63,8 +63,8 @@ class CompositeAction:
         unknown = given.keys() - self.document["inputs"].keys()
         assert not unknown, f"no such inputs: {unknown}"
         values = {
-            name: given.get(name, it.get("default", ""))
-            for name, it in self.document["inputs"].items()
+            name: given.get(name, declaration.get("default", ""))
+            for name, declaration in self.document["inputs"].items()
         }
         context: dict[str, Any] = {"inputs": values, "github": {"event": job.event}, "steps": {}}
         ran = Ran(0, "", {}, {})
@@ -79,7 +79,8 @@ class CompositeAction:
             ran.code = ran.code or code
             context["steps"][step.get("id", str(number))] = {"outputs": outputs}
         ran.outputs = {
-            name: filled(it["value"], context) for name, it in self.document["outputs"].items()
+            name: filled(output["value"], context)
+            for name, output in self.document["outputs"].items()
         }
         return ran
 

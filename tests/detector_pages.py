@@ -22,15 +22,20 @@ def page(detector_id: str) -> str:
 def section(detector_id: str, title: str) -> str:
     """What stands under a heading; empty where there is none."""
     return next(
-        (it["text"] for it in _SECTION.finditer(page(detector_id)) if it["title"] == title), ""
+        (
+            match["text"]
+            for match in _SECTION.finditer(page(detector_id))
+            if match["title"] == title
+        ),
+        "",
     )
 
 
 def snippets(detector_id: str) -> list[tuple[str, str]]:
     """(``Before`` or ``After``, code) as they follow each other under ``What to change``."""
     return [
-        (it["which"], it["code"])
-        for it in _SNIPPET.finditer(section(detector_id, "What to change"))
+        (snippet["which"], snippet["code"])
+        for snippet in _SNIPPET.finditer(section(detector_id, "What to change"))
     ]
 
 

@@ -159,7 +159,7 @@ def processes_with(mark: str) -> list[int]:
 def children_with(pid: int, mark: str) -> list[int]:
     """Those among :func:`processes_with` that ``pid`` has started itself."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [it for it in processes_with(mark) if str(it) in children]
+    return [child for child in processes_with(mark) if str(child) in children]
 
 
 def children_named(pid: int, name: str) -> list[int]:

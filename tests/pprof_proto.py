@@ -37,26 +37,28 @@ def parsed(document: bytes) -> Any:
 def in_words(profile: Any) -> str:
     """Everything in it with names in place of numbers, for people to look at."""
     text = profile.string_table
-    functions = {it.id: it for it in profile.function}
+    functions = {entry.id: entry for entry in profile.function}
     places = {}
     for location in profile.location:
         (line,) = location.line
         function = functions[line.function_id]
         places[location.id] = f"{text[function.name]}:{line.line}"
     lines = [
-        " ".join(f"{text[it.type]}/{text[it.unit]}" for it in profile.sample_type),
+        " ".join(
+            f"{text[value_type.type]}/{text[value_type.unit]}" for value_type in profile.sample_type
+        ),
         f"default: {text[profile.default_sample_type]}",
         f"period: {profile.period} {text[profile.period_type.type]}/{text[profile.period_type.unit]}",
         f"time: {profile.time_nanos} for {profile.duration_nanos}",
-        *(f"comment: {text[it]}" for it in profile.comment),
-        *(f"mapping {it.id}: {text[it.filename]}" for it in profile.mapping),
+        *(f"comment: {text[comment]}" for comment in profile.comment),
+        *(f"mapping {mapping.id}: {text[mapping.filename]}" for mapping in profile.mapping),
     ]
     for function in profile.function:
         names = (function.name, function.system_name, function.filename)
         lines.append(f"function {function.id}: {' | '.join(text[name] for name in names)}")
     for sample in profile.sample:
-        labels = ", ".join(f"{text[it.key]}={text[it.str]}" for it in sample.label)
-        stack = " < ".join(places[it] for it in sample.location_id)
+        labels = ", ".join(f"{text[label.key]}={text[label.str]}" for label in sample.label)
+        stack = " < ".join(places[location_id] for location_id in sample.location_id)
         lines.append(f"{' '.join(map(str, sample.value))} [{labels}] {stack}")
     return "".join(f"{line}\n" for line in lines)
 

@@ -274,7 +274,7 @@ def a_detail(
         "threads": tuple(threads.values()),
         "nodes": tuple(nodes.values()),
         "samples": samples,
-        "points_us": tuple((it.start_us, it.end_us) for it in slices),
+        "points_us": tuple((part.start_us, part.end_us) for part in slices),
         **changes,
     }
     return Detail(**values)

@@ -149,7 +149,7 @@ def accesses(blocks: int) -> dict[str, float]:
         "list_item": by_call(ListConfig, "__getitem__", blocks, config.layers, 1),
     }
     attribute = apart["config_attribute"]
-    added = {name: it.added for name, it in apart.items()}
+    added = {name: cost.added for name, cost in apart.items()}
     return {**added, "config_share": attribute.added / attribute.bare}
 
 

@@ -47,7 +47,10 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
         page.set_default_timeout(10_000)
         page.on("console", lambda message: errors.append(message.text))
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda it: it.url.startswith("file://") or errors.append(it.url))
+        page.on(
+            "request",
+            lambda request: request.url.startswith("file://") or errors.append(request.url),
+        )
         page.goto(path.as_uri() + view)
         return page
 

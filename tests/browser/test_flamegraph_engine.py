@@ -232,7 +232,7 @@ def test_a_comparison_is_coloured_by_what_changed(open_engine: Open) -> None:
 
     page.evaluate("() => it.graph.setColours('change')")
     frames = page.locator("svg .frame[data-box]")
-    names = [str(it.get_attribute("class")).split()[1] for it in frames.all()[1:]]
+    names = [str(element.get_attribute("class")).split()[1] for element in frames.all()[1:]]
     frames.nth(1).hover()
 
     assert names == ["less3", "less2", "less1", "same", "more1", "more2", "more3"]

@@ -102,7 +102,7 @@ def test_it_shows_the_answer_and_every_interactive_part(open_page: Open) -> None
 
     assert "657\xa0sps" in page.locator("#head").text_content()
     assert page.locator("#timeline-charts .uplot").count() == 4
-    assert all(has(page, it) for it in ("step", "choose", "recv"))
+    assert all(has(page, function) for function in ("step", "choose", "recv"))
     assert "deepcopy" in functions(page)
     assert page.locator("button.show-frames:visible").count() == 2
 
@@ -163,7 +163,7 @@ def a_hostile_detail(name: str) -> Detail:
             for node in plain.nodes
         ),
         threads=tuple(replace(thread, name=f"{name}{thread.id}") for thread in plain.threads),
-        series=tuple(it._replace(name=name) for it in plain.series),
+        series=tuple(series._replace(name=name) for series in plain.series),
     )
 
 
@@ -190,7 +190,9 @@ def test_hostile_names_in_what_scripts_draw_stay_text(open_page: Open, name: str
 
 def test_a_click_zooms_back_goes_back_and_reset_shows_all(open_page: Open) -> None:
     page = open_page(a_story())
-    back, reset = (page.get_by_role("button", name=it, exact=True) for it in ("Back", "Reset zoom"))
+    back, reset = (
+        page.get_by_role("button", name=label, exact=True) for label in ("Back", "Reset zoom")
+    )
     assert back.is_disabled()
     assert reset.is_disabled()
 

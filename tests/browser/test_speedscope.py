@@ -109,6 +109,6 @@ def test_the_other_exports_of_stacks_are_read_as_well(
 ) -> None:
     shown = rows(open_in_speedscope(renderer, a_story()))
 
-    [(total, own)] = [it for name, it in shown.items() if "dictconfig.py:_get_impl" in name]
+    [(total, own)] = [row for name, row in shown.items() if "dictconfig.py:_get_impl" in name]
     assert total == own
     assert total.startswith(("3.10s", "3,100,000"))

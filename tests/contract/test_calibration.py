@@ -13,7 +13,7 @@ from tests.calibration_page import PAGE, ROOT, SUBJECTS, constants, is_calibrate
 from tests.golden_files import check_golden
 
 ALL = [*constants()]
-CALIBRATED = [it for it in ALL if it.call is not None]
+CALIBRATED = [constant for constant in ALL if constant.call is not None]
 MEASURED = re.compile(r"\bMeasured\b|\(measured|\b(was|were) measured|\bwere seen\b")
 SCRIPT = re.compile(r"\b(?:benchmarks|examples)/[\w/]+(?:\.py)?")
 
@@ -28,10 +28,10 @@ def test_each_stands_beside_a_name_of_its_module():
     )
 
     assert calls == len(CALIBRATED)
-    assert {it.file.relative_to(ROOT).parts[1] for it in CALIBRATED} == SUBJECTS.keys()
+    assert {constant.file.relative_to(ROOT).parts[1] for constant in CALIBRATED} == SUBJECTS.keys()
 
 
-@pytest.mark.parametrize("constant", CALIBRATED, ids=lambda it: it.place)
+@pytest.mark.parametrize("constant", CALIBRATED, ids=lambda constant: constant.place)
 def test_each_says_what_it_is_and_where_it_comes_from(constant):
     assert constant.says
     assert date(2026, 1, 1) < date.fromisoformat(constant.told("date"))

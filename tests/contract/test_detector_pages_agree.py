@@ -77,7 +77,8 @@ def test_so_does_the_quicker_loop_for_advantages():
     (_, before), _ = snippets("gae-loop")
     quicker = page("gae-loop").split("```python\n")[3].partition("```")[0]
     arrays = {
-        name: it.numpy() if isinstance(it, torch.Tensor) else it for name, it in a_rollout().items()
+        name: value.numpy() if isinstance(value, torch.Tensor) else value
+        for name, value in a_rollout().items()
     }
 
     assert outcome(quicker, arrays, "advantages") == pytest.approx(

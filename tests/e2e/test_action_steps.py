@@ -87,7 +87,7 @@ def test_a_pull_request_that_logs_in_each_step_fails(origin, tmp_path):
     assert base == origin.git("rev-parse", "main")[:10]
     uploaded = ran.used[UPLOAD]
     assert uploaded["name"] == "rlprof-check"
-    assert {it.name for it in Path(uploaded["path"]).iterdir()} == {
+    assert {path.name for path in Path(uploaded["path"]).iterdir()} == {
         *("check.md", "check.json", "check.xml", "check.sarif", "profile")
     }
 
@@ -279,7 +279,7 @@ def test_a_cancelled_step_leaves_nothing_behind(origin, mark, tmp_path):
     work = origin.clone(tmp_path / "work")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    (step,) = [it for it in ACTION.document["runs"]["steps"] if it.get("id") == "check"]
+    (step,) = [entry for entry in ACTION.document["runs"]["steps"] if entry.get("id") == "check"]
     running = subprocess.Popen(
         ["bash", "-e", "-c", step["run"]],
         cwd=work.folder,

@@ -50,7 +50,7 @@ def test_a_slower_head_fails_and_every_document_says_why(repository, tmp_path):
     sides = [run["side"] for run in found["runs"][:8]]
     assert sides == ["base", "head", "head", "base", "base", "head", "head", "base"]
     slower = found["recorded_pair"]["slower_functions"]
-    assert ("train.py", True) in {(it["file"], it["waits"]) for it in slower}
+    assert ("train.py", True) in {(function["file"], function["waits"]) for function in slower}
     suite = ElementTree.parse(documents["--junit"]).getroot().find("testsuite")
     assert suite is not None
     assert suite.get("failures") == "1"
@@ -345,7 +345,7 @@ def test_secrets_of_the_command_line_are_told_nowhere(repository, tmp_path):
 
     assert answer.code == PASS, answer.err
     assert "--wandb-key=[redacted]" in documents[0].read_text()
-    texts = [it.read_text() for it in (*documents, repository.summary)]
+    texts = [document.read_text() for document in (*documents, repository.summary)]
     assert [text for text in (*texts, answer.out, answer.err) if "hunter2" in text] == []
 
 

@@ -193,7 +193,7 @@ def test_the_job_of_gitlab_fails_and_keeps_its_documents(tmp_path):
     assert 'failures="1"' in report.read_text()
     kept = project.folder / job["artifacts"]["paths"][0]
     assert report.parent == kept
-    assert {it.name for it in kept.iterdir()} == {
+    assert {path.name for path in kept.iterdir()} == {
         *("check.xml", "check.json", "check.md", "profile")
     }
     assert (kept / "profile" / "diff.html").is_file()

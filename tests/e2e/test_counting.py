@@ -203,7 +203,9 @@ def test_a_vector_env_counts_for_its_workers(write, rlprof_run, method):
     assert counted(result, "ipc_messages") == [102, 50, 50]
     assert counted(result, "phase:rollout:entered") == [50]
     assert counted(result, "phase:learn:entered") == [3]
-    (wall_ns,), (cpu_ns,) = (counted(result, f"phase:rollout:{it}_ns") for it in ("wall", "cpu"))
+    (wall_ns,), (cpu_ns,) = (
+        counted(result, f"phase:rollout:{clock}_ns") for clock in ("wall", "cpu")
+    )
     assert 0 < cpu_ns < wall_ns < 10e9
 
 

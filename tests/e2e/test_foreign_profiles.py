@@ -84,7 +84,9 @@ def assert_hot(report: dict, script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("-f",), ("-s",), ("-b",), ("-b", "-f")], ids=lambda it: " ".join(it) or "plain"
+    "options",
+    [(), ("-f",), ("-s",), ("-b",), ("-b", "-f")],
+    ids=lambda options: " ".join(options) or "plain",
 )
 def test_austin(tmp_path, script, options):
     austin = find_austin()
@@ -96,7 +98,7 @@ def test_austin(tmp_path, script, options):
 
     report = report_of(profile)
     assert_hot(report, script)
-    assert sorted(it["role"] for it in report["processes"]) == ["main", "worker"]
+    assert sorted(process["role"] for process in report["processes"]) == ["main", "worker"]
 
 
 @pytest.mark.parametrize("options", [(), ("--threads", "--full-filenames")], ids=["plain", "told"])
@@ -111,4 +113,4 @@ def test_py_spy(tmp_path, script, options):
 
     report = report_of(profile)
     assert_hot(report, script)
-    assert [it["role"] for it in report["processes"]] == ["main", "worker"]
+    assert [process["role"] for process in report["processes"]] == ["main", "worker"]

@@ -92,5 +92,5 @@ def test_the_json_report_has_the_steady_phase_of_the_gpu(rlprof_run, write, tmp_
     assert gpu["clock_share"] == nvml_stand_in.CLOCK_SHARE
     assert gpu["throttled_by_power"] == 1
     assert gpu["temperature_c"] is None
-    assert [it["role"] for it in gpu["processes"]] == ["environment worker"] * 2
+    assert [process["role"] for process in gpu["processes"]] == ["environment worker"] * 2
     assert "cuda-in-env-workers" in {finding["id"] for finding in report["also_seen"]}

@@ -99,9 +99,9 @@ def test_on_the_last_stage_what_is_left_is_its_start_up(example, tmp_path):
     # Runs of a third of a second: what a few samples say is not the same each time.
     found = [first_finding(example, last, tmp_path / str(number)) for number in range(3)]
 
-    alike = [it for it in found if it["id"] == last["finding"]]
-    assert len(alike) >= 2, [it["id"] for it in found]
-    assert {it["phase"] for it in alike} == {"start-up"}
+    alike = [finding for finding in found if finding["id"] == last["finding"]]
+    assert len(alike) >= 2, [finding["id"] for finding in found]
+    assert {finding["phase"] for finding in alike} == {"start-up"}
 
 
 @pytest.mark.timeout(120)

@@ -38,7 +38,7 @@ def train(stage: str, *arguments: str) -> str:
 
 
 def mean_returns(printed: str) -> list[float]:
-    return [float(it) for it in re.findall(r"mean return (-?[\d.]+)", printed)]
+    return [float(value) for value in re.findall(r"mean return (-?[\d.]+)", printed)]
 
 
 def slow(*stages):
@@ -110,5 +110,5 @@ def test_ladder_names_stages_in_order_and_findings_that_exist():
 
     assert [stage.number for stage in ladder.stages] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert {stage.number for stage in ladder.stages if stage.device == "cuda"} == {6, 7}
-    findings = {it.finding for it in (*ladder.stages, *ladder.pairs)}
+    findings = {rung.finding for rung in (*ladder.stages, *ladder.pairs)}
     assert findings <= {detector.id for detector in detectors}

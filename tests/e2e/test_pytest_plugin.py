@@ -59,8 +59,10 @@ class Session:
 
     def properties(self, test: str) -> dict[str, str]:
         found = ElementTree.parse(self._junit).iter("testcase")
-        (case,) = [it for it in found if it.get("name") == test]
-        return {it.get("name", ""): it.get("value", "") for it in case.iter("property")}
+        (case,) = [element for element in found if element.get("name") == test]
+        return {
+            element.get("name", ""): element.get("value", "") for element in case.iter("property")
+        }
 
 
 class Project:
@@ -368,8 +370,8 @@ def test_a_floor_that_is_never_measured_is_not_passed(project):
     assert session.code == FAILED
     assert "5 failed, 1 passed, 1 skipped" in session.out, session.out
     told = [line.strip() for line in session.out.splitlines()]
-    assert sum(it.startswith("the marker rlprof of the test asks for") for it in told) == 2
-    assert sum(it.startswith("the test has the fixture assert_sps") for it in told) == 2
+    assert sum(line.startswith("the marker rlprof of the test asks for") for line in told) == 2
+    assert sum(line.startswith("the test has the fixture assert_sps") for line in told) == 2
     assert told.count("more: rlprof explain nothing-measured") == 4
     assert "def test_speed(assert_sps)" in session.out
     assert "ValueError: why it fails" in session.out

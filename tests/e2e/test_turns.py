@@ -99,7 +99,7 @@ def test_what_waits_is_told_from_what_works(start_python):
 
     asleep, at_work = take_turns([napping.pid, working.pid], until=never)
 
-    spans = [(it.turns[0].start, it.turns[-1].end) for it in (asleep, at_work)]
+    spans = [(process.turns[0].start, process.turns[-1].end) for process in (asleep, at_work)]
     assert asleep.waiting_in(*spans[0]) > 0.5
     assert at_work.waiting_in(*spans[1]) < 0.3
     assert asleep.idle_in(*spans[0]) < 0.3
@@ -113,7 +113,10 @@ def test_a_sleep_through_whole_turns_is_idle(start_python):
     taken = take_turns([sleeping.pid, napping.pid], until=never)
 
     # The last seconds: on a busy machine the start takes longer than any figure would allow.
-    assert all(it.idle_in(it.turns[-1].end - 2.5, it.turns[-1].end - 0.5) > 0.7 for it in taken)
+    assert all(
+        process.idle_in(process.turns[-1].end - 2.5, process.turns[-1].end - 0.5) > 0.7
+        for process in taken
+    )
 
 
 def test_a_main_thread_that_waits_for_another_is_not_idle(start_python):
@@ -130,10 +133,10 @@ thread.join()
 
     taken = take_turns([root.pid for root in roots], until=never)
 
-    for it in taken:
-        span = it.turns[0].start + 0.5, it.turns[-1].end
-        assert it.idle_in(*span) < 0.3
-        assert it.waiting_in(*span) < 0.3
+    for process in taken:
+        span = process.turns[0].start + 0.5, process.turns[-1].end
+        assert process.idle_in(*span) < 0.3
+        assert process.waiting_in(*span) < 0.3
 
 
 def test_nothing_stays_stopped_at_the_end(start_python):

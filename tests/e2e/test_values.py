@@ -38,9 +38,9 @@ def seen(result: Result, operand: str) -> list[dict[str, str]]:
 
 def check(result: Result) -> None:
     assert (result.code, result.out) == (0, b"trained\n")
-    assert {it["function"] for it in seen(result, "env.step")} == {"__main__.Env.step"}
-    assert {it["type"] for it in seen(result, "self.state")} == {"list"}
-    assert {it["type"] for it in seen(result, "reward")} == {"float"}
+    assert {value["function"] for value in seen(result, "env.step")} == {"__main__.Env.step"}
+    assert {value["type"] for value in seen(result, "self.state")} == {"list"}
+    assert {value["type"] for value in seen(result, "reward")} == {"float"}
     assert result.recording.overhead["values_cpu_us"] > 0
 
 
@@ -52,7 +52,7 @@ def test_every_python_tells_them(write, rlprof_run, other_python):
     result = rlprof_run(write(TRAINING), options=["--python", other_python])
 
     assert result.code == 0
-    assert {it["type"] for it in seen(result, "self.state")} == {"list"}
+    assert {value["type"] for value in seen(result, "self.state")} == {"list"}
 
 
 def test_children_tell_theirs(write, rlprof_run):
@@ -257,8 +257,8 @@ while time.thread_time() < until:
 def test_work_on_what_never_changes_is_told(write, rlprof_run):
     result = rlprof_run(write(GRAPH))
 
-    compared = [it for it in seen(result, "self.links") if "same" in it]
-    assert sum(int(it["same"]) for it in compared) >= 3
-    assert {it["other"] for it in compared} == {"0"}
+    compared = [value for value in seen(result, "self.links") if "same" in value]
+    assert sum(int(value["same"]) for value in compared) >= 3
+    assert {value["other"] for value in compared} == {"0"}
     findings = build_report(result.recording).findings
     assert "repeated-work" in [finding.finding.detector for finding in findings]

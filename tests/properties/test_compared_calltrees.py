@@ -75,7 +75,7 @@ def test_a_box_costs_what_it_does_itself_and_what_it_calls(base, new, was, now):
         assert tree.boxes[at].parent < at
         below[tree.boxes[at].parent] += below[at]
     size = tree.boxes[0].new.us + 1e-9
-    assert all(close(us, it.new.us, size) for us, it in zip(below, tree.boxes, strict=True))
+    assert all(close(us, change.new.us, size) for us, change in zip(below, tree.boxes, strict=True))
 
 
 @given(STACKS, STACKS, SCALES, SCALES)

@@ -12,7 +12,7 @@ from rlprof.gate.decision import DecisionSettings, RatePair, State, decide, deci
 from rlprof.gate.statistics import paired_shift, unpaired_shift
 
 ERROR = 0.05
-logs = st.floats(-2, 2).map(lambda it: round(it, 3))
+logs = st.floats(-2, 2).map(lambda log: round(log, 3))
 ratios = st.lists(logs, min_size=1, max_size=14)
 rates = st.lists(logs.map(exp), min_size=1, max_size=12)
 

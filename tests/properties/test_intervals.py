@@ -20,7 +20,7 @@ from rlprof.device.intervals import (
 
 SPAN = (0.0, 60.0)
 spans = st.tuples(st.integers(0, 60), st.integers(0, 20)).map(
-    lambda it: (float(it[0]), float(min(60, it[0] + it[1])))
+    lambda pair: (float(pair[0]), float(min(60, pair[0] + pair[1])))
 )
 many = st.lists(spans, max_size=12)
 

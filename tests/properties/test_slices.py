@@ -27,7 +27,7 @@ def some_windows(lengths: list[int]) -> tuple[Window, ...]:
 def some_phases(windows: tuple[Window, ...], cuts: list[int]) -> tuple[Phase, ...]:
     """Phases with their borders at the ends of windows ``cuts``."""
     borders = sorted({0, windows[-1].end_us, *(windows[cut % len(windows)].end_us for cut in cuts)})
-    return tuple(Phase(it, *pair) for it, pair in zip(KINDS, pairwise(borders), strict=False))
+    return tuple(Phase(kind, *pair) for kind, pair in zip(KINDS, pairwise(borders), strict=False))
 
 
 @given(LENGTHS, st.lists(st.integers(0, 59), max_size=3), st.integers(1, 30))
@@ -37,7 +37,7 @@ def test_slices_tile_the_run_and_keep_to_phases(lengths, cuts, most):
 
     slices, slice_of = cut_slices(windows, phases, most=most)
 
-    assert [it.start_us for it in slices] == [0, *(it.end_us for it in slices[:-1])]
+    assert [part.start_us for part in slices] == [0, *(part.end_us for part in slices[:-1])]
     assert slices[-1].end_us == windows[-1].end_us
     for window in windows:
         own = slices[slice_of[window.id]]

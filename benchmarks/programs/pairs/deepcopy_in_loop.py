@@ -32,7 +32,7 @@ class Hunt:
         other = Hunt.__new__(Hunt)
         other.walls = self.walls
         other.hunter = [*self.hunter]
-        other.prey = [[*it] for it in self.prey]
+        other.prey = [[*animal] for animal in self.prey]
         other.history = [*self.history]
         other.score = self.score
         return other
@@ -42,10 +42,10 @@ class Hunt:
         x, y = (self.hunter[0] + dx) % SIDE, (self.hunter[1] + dy) % SIDE
         if not self.walls[x][y]:
             self.hunter = [x, y]
-        for it in self.prey:
-            away = 1 if it[0] >= self.hunter[0] else -1
-            it[0] = min(SIDE - 1, max(0, it[0] + away))
-            self.score -= abs(it[0] - x) + abs(it[1] - y)
+        for animal in self.prey:
+            away = 1 if animal[0] >= self.hunter[0] else -1
+            animal[0] = min(SIDE - 1, max(0, animal[0] + away))
+            self.score -= abs(animal[0] - x) + abs(animal[1] - y)
         self.history = [*self.history[-15:], move]
         return self.score
 

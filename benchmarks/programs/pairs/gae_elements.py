@@ -68,7 +68,7 @@ def by_number(rewards, values, dones, last):
 
 
 def by_row(rewards, values, dones, last):
-    rewards, values, dones, last = (it.numpy() for it in (rewards, values, dones, last))
+    rewards, values, dones, last = (tensor.numpy() for tensor in (rewards, values, dones, last))
     following = np.concatenate([values[1:], last[None]])
     alive = 1.0 - dones
     deltas = rewards + GAMMA * following * alive - values
@@ -93,13 +93,13 @@ def collect(model, env, reckon):
     )
     advantages = reckon(rewards, values, dones, model(env.observation)[1])
     returns = advantages + values
-    return [it.flatten(0, 1) for it in (observations, actions, chosen, advantages, returns)]
+    return [tensor.flatten(0, 1) for tensor in (observations, actions, chosen, advantages, returns)]
 
 
 def update(model, optimizer, batch):
     for _ in range(4):
         for rows in torch.randperm(len(batch[0])).split(len(batch[0]) // 4):
-            observations, actions, chosen, advantages, returns = (it[rows] for it in batch)
+            observations, actions, chosen, advantages, returns = (tensor[rows] for tensor in batch)
             log_probs, values = model(observations)
             ratio = (log_probs.gather(1, actions[:, None]).squeeze(1) - chosen).exp()
             gain = torch.min(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)

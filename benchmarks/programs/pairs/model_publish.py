@@ -60,7 +60,9 @@ def actor(seed, shared_model, commands, rollouts):
         if command == "stop":
             return
         if command != "collect":
-            model.load_state_dict({name: torch.from_numpy(it) for name, it in command.items()})
+            model.load_state_dict(
+                {name: torch.from_numpy(array) for name, array in command.items()}
+            )
         observations, actions, rewards = [], [], []
         with torch.no_grad():
             for _ in range(ROLLOUT):
@@ -85,7 +87,7 @@ def update(model, optimizer, batch):
 
 
 def publish(model, commands):
-    weights = {name: it.detach().cpu().numpy() for name, it in model.state_dict().items()}
+    weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
     for queue in commands:
         queue.put(weights)
 

@@ -61,7 +61,7 @@ def advantages_of(values, rewards, dones, last):
 def update(agent, optimizer, batch):
     for _ in range(4):
         for rows in torch.randperm(len(batch[0])).split(len(batch[0]) // 4):
-            observations, actions, chosen, advantages, returns = (it[rows] for it in batch)
+            observations, actions, chosen, advantages, returns = (tensor[rows] for tensor in batch)
             policy, values = agent(observations)
             ratio = (policy.log_prob(actions) - chosen).exp()
             gain = torch.min(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)

@@ -582,7 +582,7 @@ def test_no_step_of_python_is_made_when_an_environment_or_its_class_is_gone(gymn
     watching = [*steps._kept.values(), *gymnasium_envs._env_methods[0]._classes.values()]
 
     assert len(watching) > 1
-    assert {type(it.__callback__) for it in watching} == {functools.partial}
+    assert {type(reference.__callback__) for reference in watching} == {functools.partial}
 
 
 def test_a_method_of_any_kind_that_is_no_function_is_left_alone():

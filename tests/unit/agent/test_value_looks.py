@@ -549,7 +549,11 @@ def test_after_a_large_value_the_others_of_its_stack_wait(count: int, left: int)
 
     def sample(inner: FrameType) -> None:
         frames = [inner, inner.f_back]
-        numbers = {(id(it.f_code), it.f_lasti): number for number, it in enumerate(frames) if it}
+        numbers = {
+            (id(frame.f_code), frame.f_lasti): number
+            for number, frame in enumerate(frames)
+            if frame
+        }
         looks.wanted = {0: f"{PRINT}rows", 1: f"{PRINT}rows{LINE}told"}
         looks.take(0, inner, numbers)
 

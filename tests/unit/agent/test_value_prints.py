@@ -138,7 +138,7 @@ def test_one_letter_of_a_long_text_makes_another():
         1 << 80_000_000,
         Own,
         np,
-        (it for it in [1]),
+        (number for number in [1]),
         dict.fromkeys(range(20_000)),
         [[[[[1]]]]],
     ],

@@ -94,6 +94,6 @@ def test_a_counter_is_among_what_was_likely_meant(command_line):
 def test_a_message_ends_where_the_next_begins():
     text = "# Messages\n\n## Errors\n\nAll.\n\n### a-b\n\nOne.\n\n### c-d\n\nTwo.\n\n## Remarks\n\nMore.\n"
 
-    sections = [(it["name"], it["text"].strip()) for it in _MESSAGE.finditer(text)]
+    sections = [(section["name"], section["text"].strip()) for section in _MESSAGE.finditer(text)]
 
     assert sections == [(None, "All."), ("# a-b", "One."), ("# c-d", "Two."), (None, "More.")]

@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
 def test_the_help_names_every_format_and_each_of_its_options() -> None:
     text = export.__doc__ or ""
 
-    assert {it.name for it in EXPORTS} >= {"speedscope", "collapsed", "pprof", "chrome"}
+    assert {exporter.name for exporter in EXPORTS} >= {"speedscope", "collapsed", "pprof", "chrome"}
     for renderer in EXPORTS:
         row = rf"^ +{renderer.name} +{re.escape(renderer.suffixes[0])} "
         assert re.search(row, text, re.M), (
@@ -49,7 +49,7 @@ def test_the_ending_of_the_file_decides_the_format(command_line, run: Path, tmp_
 
     assert (answer.exit_code, answer.stderr) == (0, "")
     document = json.loads((tmp_path / "run.speedscope.json").read_text())
-    assert [it["name"] for it in document["profiles"]] == ["main, pid 1000, MainThread"]
+    assert [profile["name"] for profile in document["profiles"]] == ["main, pid 1000, MainThread"]
 
 
 def test_without_a_file_the_document_goes_to_standard_output(command_line, run: Path) -> None:
@@ -96,5 +96,5 @@ def test_the_longest_ending_decides() -> None:
 
 
 def test_the_shell_completes_the_names_of_formats() -> None:
-    assert _complete("") == sorted(it.name for it in EXPORTS)
+    assert _complete("") == sorted(exporter.name for exporter in EXPORTS)
     assert _complete("sp") == ["speedscope"]

@@ -52,4 +52,7 @@ def test_the_last_resort_knows_which_options_take_a_value():
         param for param in command.params if param.param_type_name == "option" and not param.is_flag
     ]
 
-    assert frozenset(name for it in with_value for name in it.opts) == last_resort.VALUE_OPTIONS
+    assert (
+        frozenset(name for option in with_value for name in option.opts)
+        == last_resort.VALUE_OPTIONS
+    )

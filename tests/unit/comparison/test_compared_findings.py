@@ -63,8 +63,8 @@ def test_a_finding_whose_time_went_has_gone_and_the_other_way_round_it_appeared(
 def test_a_cost_that_is_spread_over_small_functions_is_seen_in_what_calls_them():
     acting = {("main", "act"): [900_000] * 10}
     spread = {("main", "read", f"f{number}"): [1_200] * 10 for number in range(30)}
-    base, new = (stacks_of(it, blocks=10) for it in (acting, {**acting, **spread}))
-    small = {at for at, it in enumerate(new.boxes) if it.label.startswith("f")}
+    base, new = (stacks_of(paths, blocks=10) for paths in (acting, {**acting, **spread}))
+    small = {at for at, box in enumerate(new.boxes) if box.label.startswith("f")}
     new = replace(new, box_of_node={0: frozenset(small)})
     scales = (Scale(1000.0, 0.0), Scale(1000.0, 0.0))
     tree = compare_trees(base, new, scales, metric="wall", per="step")
@@ -118,11 +118,11 @@ def test_one_cause_in_two_functions_is_two_findings():
     before = a_report(findings=[a_finding(locations=[step]), a_finding(rank=2, locations=[act])])
     after = a_report(findings=[a_finding(locations=[step]), a_finding(rank=2, locations=[learn])])
 
-    found = sorted(it.value for _, it in fates(before, after))
+    found = sorted(outcome.value for _, outcome in fates(before, after))
 
     assert found == ["unchanged", "unchanged"]
     three = a_report(findings=[*after.findings, a_finding(rank=3, locations=[act])])
-    assert sorted(it.value for _, it in fates(before, three)) == [
+    assert sorted(outcome.value for _, outcome in fates(before, three)) == [
         "appeared",
         "unchanged",
         "unchanged",
@@ -212,7 +212,12 @@ def test_the_worst_news_comes_first():
         ]
     )
 
-    assert [it for it, _ in fates(before, after)] == ["large", "small", "gone-now", "same"]
+    assert [detector for detector, _ in fates(before, after)] == [
+        "large",
+        "small",
+        "gone-now",
+        "same",
+    ]
 
 
 def test_copies_in_a_training_are_no_finding_here():

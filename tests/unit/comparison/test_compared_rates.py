@@ -85,14 +85,14 @@ def noise_of(base: Report, new: Report, metric: str) -> float:
 
 def test_cpu_time_per_step_is_known_better_than_the_rate():
     found = compared(a_training(), a_training())
-    base, new = (with_rate(it, within=2.0) for it in (found.base, found.new))
+    base, new = (with_rate(report, within=2.0) for report in (found.base, found.new))
 
     assert noise_of(base, new, "cpu") < noise_of(base, new, "wall") / 2
 
 
 def test_waiting_for_cores_explains_no_cpu_time():
     found = compared(a_training(), a_training())
-    base, new = (with_rate(it, within=1.02) for it in (found.base, found.new))
+    base, new = (with_rate(report, within=1.02) for report in (found.base, found.new))
     # A change for the worse is what waiting explains.
     new = replace(new, detail=replace(new.detail, steady_steps=new.detail.steady_steps / 1.2))
     beside = replace(new, resources=cores(used=2, queued=2.0))

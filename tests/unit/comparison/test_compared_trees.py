@@ -41,13 +41,13 @@ BLOCKS = 10
 
 def box(tree: ChangeTree | None, label: str) -> ChangeBox:
     assert tree is not None
-    (found,) = [it for it in tree.boxes if it.label == label]
+    (found,) = [change for change in tree.boxes if change.label == label]
     return found
 
 
 def changed(tree: ChangeTree | None) -> set[str]:
     assert tree is not None
-    return {it.label for it in tree.boxes if it.is_clear}
+    return {change.label for change in tree.boxes if change.is_clear}
 
 
 def compared_stacks(base: Stacks, new: Stacks) -> ChangeTree:
@@ -57,7 +57,7 @@ def compared_stacks(base: Stacks, new: Stacks) -> ChangeTree:
 def evenly(**us: int) -> Stacks:
     """A main process with functions that cost so much, evenly over the blocks."""
     return stacks_of(
-        {("main", name): [it // BLOCKS] * BLOCKS for name, it in us.items()}, blocks=BLOCKS
+        {("main", name): [cost // BLOCKS] * BLOCKS for name, cost in us.items()}, blocks=BLOCKS
     )
 
 
@@ -86,7 +86,11 @@ def test_processes_of_a_role_and_lines_of_a_function_share_a_box():
         )
     found = compared(run, run)
 
-    step = [it for it in found.tree.boxes if it.label == "step" and it.base.us == 15e6 / 1000]
+    step = [
+        change
+        for change in found.tree.boxes
+        if change.label == "step" and change.base.us == 15e6 / 1000
+    ]
     assert len(step) == 1
     assert step[0].line == 13
 
@@ -112,8 +116,8 @@ def test_imports_are_no_part_of_the_steady_phase():
 
     tree = compare(report, report).tree
 
-    assert "act" in {it.label for it in tree.boxes}
-    assert "_find_and_load" not in {it.label for it in tree.boxes}
+    assert "act" in {change.label for change in tree.boxes}
+    assert "_find_and_load" not in {change.label for change in tree.boxes}
 
 
 def test_workers_that_change_places_are_all_workers():
@@ -193,7 +197,7 @@ def test_a_function_that_varies_within_its_run_must_change_by_more():
         {("main", "act"): [550_000] * BLOCKS, ("main", "f"): [600_000] * BLOCKS}, blocks=BLOCKS
     )
 
-    noise = [box(compared_stacks(it, more), "act").noise_us for it in (calm, restless)]
+    noise = [box(compared_stacks(stacks, more), "act").noise_us for stacks in (calm, restless)]
 
     assert noise[1] > 2 * noise[0]
 
@@ -252,7 +256,7 @@ def test_a_file_with_another_name_is_matched_by_the_functions_in_it():
     new = {("main", "run@stage_2.py", "step@stage_2.py"): [200_000] * BLOCKS}
     tree = compared_stacks(stacks_of(old, blocks=BLOCKS), stacks_of(new, blocks=BLOCKS))
 
-    assert [it.label for it in tree.boxes] == ["all processes", "main", "run", "step"]
+    assert [change.label for change in tree.boxes] == ["all processes", "main", "run", "step"]
     assert box(tree, "step").place == "stage_2.py"
     assert [(function.label, function.place) for function in tree.functions if function.new.us] == [
         ("step", "stage_2.py")
@@ -263,7 +267,7 @@ def test_lambdas_of_different_files_are_not_the_same():
     old, new = ({("main", f"<lambda>@{file}"): [200_000] * BLOCKS} for file in ("a.py", "b.py"))
     tree = compared_stacks(stacks_of(old, blocks=BLOCKS), stacks_of(new, blocks=BLOCKS))
 
-    assert sum(it.label == "<lambda>" for it in tree.boxes) == 2
+    assert sum(change.label == "<lambda>" for change in tree.boxes) == 2
 
 
 def test_time_without_a_stack_is_nobodys_change():
@@ -292,7 +296,7 @@ def test_the_same_program_twice_is_hardly_ever_coloured():
         base, new = (_sampled(random, shares) for _ in range(2))
         tree = compare_trees(base[0], new[0], (base[1], new[1]), metric="wall", per="step")
         boxes += len(tree.boxes)
-        coloured += sum(it.is_clear for it in tree.boxes)
+        coloured += sum(change.is_clear for change in tree.boxes)
 
     assert boxes > 3000
     assert coloured <= boxes / 500
