@@ -147,13 +147,17 @@ def _own_us(master: Split, crowd: float) -> float:
 
 
 def _bounded(left: Range, workers: int, crews: Sequence[CrewWork], profile: Profile) -> OtherLayout:
-    """Not faster than the busiest process outside of the crews."""
+    """Not faster than the busiest process outside of the crews. On full cores threads that run no Python may go on as they do: nobody sees
+    whether they work, or spin between the calls that they wait for.
+    """
     inside = {process for parts in crews for process in parts.crew.processes}
     others = max(
         (activity.on_cpu_us for activity in profile.activities if activity.process not in inside),
         default=0,
     )
-    return OtherLayout(Range(max(left.low, others), max(left.high, others)), workers)
+    load = profile.load
+    native = load.native_us / load.cores if load.saturated else 0.0
+    return OtherLayout(Range(max(left.low, others), max(left.high + native, others)), workers)
 
 
 def crowding(load: HostLoad, length_us: int) -> Range:

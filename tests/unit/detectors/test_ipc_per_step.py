@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,9 +14,9 @@ from rlprof.detectors.recognisers.crew_layouts import crowding
 from rlprof.detectors.recognisers.streams import IN_BATCHES
 from rlprof.detectors.recognisers.transport import LARGE_BYTES
 from rlprof.model.activity import HostLoad
-from rlprof.model.finding import Finding
+from rlprof.model.finding import Finding, Range
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked
+from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, profile_of, ranked
 
 TRAIN = Script(
     "train.py",
@@ -131,6 +132,19 @@ def test_ranks_by_what_one_process_would_need():
     assert first.finding.detector == DETECTOR.id
     assert first.saved_share.low < 0.9 < first.saved_share.high
     assert first.saved_share.low > 0.8
+
+
+def test_on_full_cores_threads_without_python_may_go_on_as_they_do():
+    """They have six of twenty seconds of CPU time: 0.3 of the steady time at most, if they do not go with the messages."""
+    profile = profile_of(a_vector_env(env_s=0.2, pipe_s=1.5), TRAIN)
+
+    def left(native_us: int) -> Range:
+        load = replace(profile.load, saturated=True, native_us=native_us)
+        (finding,) = DETECTOR.in_samples.detect(replace(profile, load=load))
+        return finding.remainder.left
+
+    assert left(6_000_000).low == left(0).low
+    assert left(6_000_000).high == pytest.approx(left(0).high + 0.3, abs=0.01)
 
 
 def test_environments_worth_a_worker_are_put_together_in_fewer_workers():
