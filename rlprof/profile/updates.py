@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,7 @@ from rlprof.model.recording import NO_PARENT, Node
 from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import begins_process
 from rlprof.source.updates import update_lines
-from rlprof.syntax.module import parse
+from rlprof.syntax.module import SourceModule, parse
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 _MOST_CALLERS: Final = 4
@@ -63,10 +63,8 @@ def find_updates(
     step an environment, pass a message on; ``time_us``: own time of each node.
     """
     total_us = _with_callees(nodes, time_us)
-    asking = _lines_above(nodes, _topmost(nodes, networks), total_us)
-    stepping = _lines_above(
-        nodes, _topmost(nodes, environment), total_us, least_part=_LEAST_OF_STEPS
-    )
+    asked_us = _times_above(nodes, _topmost(nodes, networks), total_us)
+    stepped_us = _times_above(nodes, _topmost(nodes, environment), total_us)
     around = _functions_above(nodes, environment)
     exchanging = around | _functions_above(nodes, messages)
     asking_functions = _functions_above(nodes, networks)
@@ -88,18 +86,20 @@ def find_updates(
                     if (file, name) not in asking_functions:
                         callers += ((_caller(nodes, call), us) for call, us in calls.items())
                 continue
+            updating = _believed(nodes, calls)
+            asking = _asking(module, updating, asked_us.get(file, {}), sum(calls.values()))
             found = update_lines(
                 module,
-                _believed(nodes, calls),
-                networks=asking.get(file, frozenset()),
-                environment=stepping.get(file, frozenset()),
+                updating,
+                networks=asking,
+                environment=_heavy(stepped_us.get(file, {}), _LEAST_OF_STEPS),
                 without_gradients=without_gradients(sources[file]),
             )
             learns |= {(file, line) for line in found.learns}
             ready |= {(file, line) for line in found.makes_ready}
             acts |= {(file, line) for line in found.acts}
             functions.add((file, name))
-            if not (found.learns & asking.get(file, frozenset())) and (file, name) not in around:
+            if not (found.learns & asking) and (file, name) not in around:
                 callers += ((_caller(nodes, call), us) for call, us in calls.items())
         level = _by_function(nodes, callers)
         level = {key: calls for key, calls in level.items() if key not in functions | whole}
@@ -149,8 +149,21 @@ def _believed(nodes: Sequence[Node], calls: Mapping[int, int]) -> frozenset[int]
     return _heavy(by_line, _LEAST_PART)
 
 
+def _asking(
+    module: SourceModule, updating: Collection[int], asked_us: Mapping[int, int], own_us: int
+) -> frozenset[int]:
+    """Return lines of a file that ask networks for long, as the file goes, or as the update goes that takes ``own_us``."""
+    function = module.function_at(min(updating))
+    beside = (
+        line
+        for line, us in asked_us.items()
+        if us >= _LEAST_PART * own_us and module.function_at(line) is function
+    )
+    return _heavy(asked_us, _LEAST_PART).union(beside)
+
+
 def _heavy(by_line: Mapping[int, int], least_part: float) -> frozenset[int]:
-    least_us = least_part * max(by_line.values())
+    least_us = least_part * max(by_line.values(), default=0)
     return frozenset(line for line, us in by_line.items() if us >= least_us)
 
 
@@ -180,13 +193,10 @@ def _functions_above(nodes: Sequence[Node], below: Iterable[int]) -> set[_Functi
     return {(nodes[each].frame.file, nodes[each].frame.function) for each in seen}
 
 
-def _lines_above(
-    nodes: Sequence[Node],
-    below: Sequence[int],
-    total_us: Sequence[int],
-    *,
-    least_part: float = _LEAST_PART,
-) -> dict[str, frozenset[int]]:
+def _times_above(
+    nodes: Sequence[Node], below: Sequence[int], total_us: Sequence[int]
+) -> dict[str, dict[int, int]]:
+    """The time of ``below`` by file and line of all callers."""
     lines: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for node in below:
         seen: set[_Line] = set()
@@ -197,4 +207,4 @@ def _lines_above(
                 seen.add((frame.file, frame.line))
                 lines[frame.file][frame.line] += total_us[node]
             current = nodes[current].parent
-    return {file: _heavy(own, least_part) for file, own in lines.items()}
+    return lines

@@ -312,6 +312,43 @@ def test_a_rollout_without_gradients_is_no_part_of_the_update_around_it():
     ]
 
 
+SELF_PLAY = Script(
+    "train.py",
+    """
+    def simulate(net, games):
+        with torch.no_grad():
+            return net(games)
+
+    def train(net, opt, batch):
+        loss = net(batch).mean()
+        loss.backward()
+        opt.step()
+
+    def main(net, opt, games):
+        while True:
+            roots = simulate(net, games)
+            play(roots)
+            loss = train(net, opt, games)
+
+    main(Net(), Adam(), Games())
+    """,
+)
+
+
+def test_a_short_update_beside_a_long_search_is_all_that_learns():
+    """Its network is asked for a hundredth of the time that the search asks it for."""
+    run = a_run().process("main", steps=1000).source(SELF_PLAY.file, SELF_PLAY.text)
+    root = SELF_PLAY.at("main(Net()", "<module>")
+    searching = SELF_PLAY.at("roots = simulate", "main"), SELF_PLAY.at("return net", "simulate")
+    training = root, SELF_PLAY.at("loss = train", "main")
+    run.spends(6.0, root, *searching, LINEAR)
+    run.spends(3.7, root, SELF_PLAY.at("play(roots)", "main"), "game.py:9 play")
+    run.spends(0.1, *training, SELF_PLAY.at("loss = net", "train"), LINEAR)
+    run.spends(0.2, *training, SELF_PLAY.at("loss.backward", "train"), BACKWARD)
+
+    assert shares(run) == {"inference": 0.6, "other": 0.37, "learning": 0.03}
+
+
 def test_a_stack_that_was_torn_does_not_make_its_line_an_update():
     run = a_run().process("main", steps=1000).source(IN_ONE_FUNCTION.file, IN_ONE_FUNCTION.text)
     run.spends(5.0, in_go("backward()"), BACKWARD)
