@@ -30,7 +30,7 @@ def told_sps(run_file: Path) -> float:
     """Of the second half of what was counted, as the loop tells its own."""
     out, _ = run([sys.executable, "-m", "rlprof", "report", "--format", "json", str(run_file)])
     series = json.loads(out)["throughput"]["series"]
-    rates = [float(it["sps"]) for it in series if it["sps"]]
+    rates = [float(point["sps"]) for point in series if point["sps"]]
     return median(rates[len(rates) // 2 :])
 
 

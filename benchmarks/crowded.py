@@ -78,8 +78,8 @@ def measured(case: Case, seconds: float, rounds: int) -> dict[str, Spread]:
     saved: dict[str, list[float]] = {fix: [] for fix in FIXES}
     for _ in range(rounds):
         now, one_thread, lazy = (
-            float(last_json(run(it, training_environment())[0])["sps"])
-            for it in (
+            float(last_json(run(arguments, training_environment())[0])["sps"])
+            for arguments in (
                 command(case, seconds),
                 command(case, seconds, threads=1),
                 command(case, seconds, eager=False),

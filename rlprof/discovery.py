@@ -75,7 +75,7 @@ def _is_renderer(plugin: object) -> bool:
 
 
 _DETECTORS: Final = _PluginKind(
-    DETECTOR_GROUP, "DETECTOR", "id", lambda value: isinstance(value, Detector)
+    DETECTOR_GROUP, "DETECTOR", "id", lambda plugin: isinstance(plugin, Detector)
 )
 _RENDERERS: Final = _PluginKind(RENDERER_GROUP, "RENDERER", "name", _is_renderer)
 

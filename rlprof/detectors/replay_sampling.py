@@ -276,9 +276,9 @@ def _searched(profile: Profile) -> Iterable[Finding]:
     values = Values(profile.values)
     sums = {
         file: {
-            line: container
-            for line, container in running_sums(text).items()
-            if (_weights(values, file, container) or 0) >= MANY_WEIGHTS
+            line: running_sum
+            for line, running_sum in running_sums(text).items()
+            if (_weights(values, file, running_sum) or 0) >= MANY_WEIGHTS
         }
         for file, text in profile.sources.items()
         if values.has(file)

@@ -75,7 +75,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     for frame in {tree.frame(node) for node in tree.hot_nodes()}:
         if (update := _seen_update(lines, values, frame)) is not None:
             updates.setdefault(frame.file, {}).setdefault(frame.line, update)
-    times = {way: lines_time(tree, lines, _places(updates, way)) for way in MovedBy}
+    times = {kind: lines_time(tree, lines, _places(updates, kind)) for kind in MovedBy}
     weights = {line: us for time in times.values() for line, us in time.weights.items()}
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
@@ -122,9 +122,9 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
     )
     # An optimizer in a Python loop mixes tensors, too (optimizer-not-fused).
     updates = [
-        run
-        for run in averages_by_parameter(view.outermost_ops, FEWEST_PARAMETERS)
-        if not stepping.inside(*run.span)
+        update
+        for update in averages_by_parameter(view.outermost_ops, FEWEST_PARAMETERS)
+        if not stepping.inside(*update.span)
     ]
     held = sum(update.span.length for update in updates)
     if not updates or held < MIN_TRACE_SHARE * view.wall.length:
@@ -194,8 +194,10 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             continue
         names = _names_of(loop)
         made = variables_assigned(*loop.body)
-        moves = [part for part in loop.body if _moves(part, loop, names, state_names)]
-        others = [part for part in loop.body if part not in moves and not _makes_a_variable(part)]
+        moves = [inner for inner in loop.body if _moves(inner, loop, names, state_names)]
+        others = [
+            other for other in loop.body if other not in moves and not _makes_a_variable(other)
+        ]
         is_of_two = _zips_parameters(loop.iter) or _reads_another(loop, names, state_names)
         if moves and not others and is_of_two:
             last = loop.end_lineno or loop.lineno
@@ -206,7 +208,10 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             update = TargetUpdate(statement.first_line, MovedBy.SUM)
             # With the lines that take the state dicts: they are for this alone.
             taken = (other for other in module.statements if other.function is statement.function)
-            for line in (statement, *(each for each in taken if any(_holding_states([each.node])))):
+            for line in (
+                statement,
+                *(taking for taking in taken if any(_holding_states([taking.node]))),
+            ):
                 found |= dict.fromkeys(line.lines, update)
     return found
 
@@ -227,7 +232,7 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
             for name in ast.walk(node.generators[0].iter)
             if isinstance(name, ast.Name)
         }
-    return len({name for name in read if name in state_names or "state_dict()" in name}) > 1
+    return len({text for text in read if text in state_names or "state_dict()" in text}) > 1
 
 
 def _seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate | None:
@@ -251,8 +256,7 @@ def _moves(
     if _zips_parameters(loop.iter):
         # What a gradient moves is a network that learns.
         if any(
-            isinstance(attribute, ast.Attribute) and attribute.attr == "grad"
-            for attribute in ast.walk(statement)
+            isinstance(node, ast.Attribute) and node.attr == "grad" for node in ast.walk(statement)
         ):
             return False
         changes = _is_data_of
@@ -294,7 +298,7 @@ def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) 
         loop.target, ast.Tuple
     ):  # Its values are those of the state dict that it goes through.
         own |= {ast.unparse(name) for name in ast.walk(loop.iter) if isinstance(name, ast.Name)}
-    return any(name in state_names or "state_dict()" in name for name in read - own)
+    return any(text in state_names or "state_dict()" in text for text in read - own)
 
 
 def _given_in_place(call: ast.expr) -> Iterator[ast.expr]:
@@ -346,7 +350,7 @@ def _zips_parameters(iterated: ast.expr) -> bool:
     if not isinstance(iterated, ast.Call) or called_name(iterated) != "zip":
         return False
     given = [argument for argument in iterated.args if isinstance(argument, ast.Call)]
-    return len(given) == 2 and all(called_name(call) in _PARAMETERS for call in given)
+    return len(given) == 2 and all(called_name(argument) in _PARAMETERS for argument in given)
 
 
 def _goes_through_state(iterated: ast.expr, state_names: frozenset[str]) -> bool:

@@ -141,7 +141,7 @@ def _teams(loads: Collection[Workload]) -> Iterator[Workload]:
     for role in dict.fromkeys(load.role for load in loads):
         alike = [load for load in loads if load.role == role]
         if _native_share(alike) >= MIN_NATIVE:
-            yield from (each for each in alike if _native_share([each]) >= MIN_NATIVE / 4)
+            yield from (load for load in alike if _native_share([load]) >= MIN_NATIVE / 4)
 
 
 def _native_share(loads: Collection[Workload]) -> float:
@@ -149,19 +149,19 @@ def _native_share(loads: Collection[Workload]) -> float:
     return sum(load.native_us for load in loads) / total if total else 0.0
 
 
-def _per_python(workload: Workload, profile: Profile) -> float:
+def _per_python(team: Workload, profile: Profile) -> float:
     """Compute threads for each Python thread, told by their CPU time: barriers keep them in step.
 
     No more than there are: where the Python thread hardly ran, the ratio of their times says nothing.
     """
-    told = (workload.python_us + workload.native_us) / max(1, workload.python_us)
-    there_are = _native_threads(workload, profile)
+    told = (team.python_us + team.native_us) / max(1, team.python_us)
+    there_are = _native_threads(team, profile)
     return told if there_are is None else min(told, there_are + 1)
 
 
-def _native_threads(workload: Workload, profile: Profile) -> float | None:
+def _native_threads(team: Workload, profile: Profile) -> float | None:
     use = profile.thread_use
-    own = (own.native for own in use.processes if own.process == workload.process) if use else ()
+    own = (own.native for own in use.processes if own.process == team.process) if use else ()
     return next(iter(own), None)
 
 
@@ -202,11 +202,11 @@ def _cores(profile: Profile) -> str:
     return f"{count(profile.load.cores)} core{'s' if profile.load.cores != 1 else ''}"
 
 
-def _crowd(workload: Workload, profile: Profile) -> float:
+def _crowd(team: Workload, profile: Profile) -> float:
     """Threads of a team that is larger than any number of cores asks for; they sleep at barriers, so that
     their CPU time does not tell how many there are.
     """
-    size = _native_threads(workload, profile) or 0.0
+    size = _native_threads(team, profile) or 0.0
     return size + 1 if size > CROWDED_TEAM * profile.load.cores + 1 else 0.0
 
 

@@ -30,7 +30,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         for transfer in view.transfers
         if transfer.crosses_bus and transfer.median_bytes <= TINY_BYTES
     ]
-    number = sum(copy.count for copy in tiny)
+    number = sum(transfer.count for transfer in tiny)
     if not view.step_count or per_step(number, view) < MIN_PER_STEP:
         return
     steps = max(1, view.step_count)
@@ -40,7 +40,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         saved_us=Range(0.0, min((number - steps) * HOST_US, idle)),
         evidence=(
             f"{count(number)} copies between host and GPU, half of them of "
-            f"{size(max(copy.median_bytes for copy in tiny))} or less",
+            f"{size(max(transfer.median_bytes for transfer in tiny))} or less",
         ),
         fix="Pack what belongs together (observation, reward, done) into one buffer and copy it once; "
         "torch.stack numbers before they are read.",

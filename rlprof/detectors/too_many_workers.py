@@ -54,10 +54,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
     busy = tuple(worker for worker in workers if worker.working >= MIN_WORKING)
     cores = profile.load.cores
-    if len(busy) < MIN_OVER * cores or mean(workload.queued for workload in busy) < MIN_QUEUED:
+    if len(busy) < MIN_OVER * cores or mean(worker.queued for worker in busy) < MIN_QUEUED:
         return
-    python = sum(workload.python_us for workload in busy)
-    native = sum(workload.native_us for workload in busy)
+    python = sum(worker.python_us for worker in busy)
+    native = sum(worker.native_us for worker in busy)
     if native > MAX_NATIVE * (python + native):
         return
     yield Finding(
@@ -86,8 +86,8 @@ def _cores(cores: float) -> str:
 
 def _evidence(busy: Collection[Workload], profile: Profile) -> Iterator[str]:
     yield (
-        f"{group(busy)} are ready to run {percent(mean(workload.working for workload in busy))} of the time, and "
-        f"wait {percent(mean(workload.queued for workload in busy))} of it for a core"
+        f"{group(busy)} are ready to run {percent(mean(worker.working for worker in busy))} of the time, and "
+        f"wait {percent(mean(worker.queued for worker in busy))} of it for a core"
     )
     load = profile.load
     wanted = (load.got_us + load.queued_us) / max(1, profile.steady_us)

@@ -37,13 +37,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     loads = workloads(profile)
     collecting = collectors(loads)
-    starved = tuple(workload for workload in collecting if workload.waiting >= MIN_WAITING)
+    starved = tuple(collector for collector in collecting if collector.waiting >= MIN_WAITING)
     if not starved or 2 * len(starved) < len(collecting):
         return
     giver = _giver(starved, loads)
     if giver is None or giver.working < MIN_WORKING:
         return
-    waiting = mean(workload.waiting for workload in starved)
+    waiting = mean(worker.waiting for worker in starved)
     yield Finding(
         title=f"{group(starved)} wait{'s' if len(starved) == 1 else ''} {percent(waiting)} of the "
         f"time for {group([giver])}, which works meanwhile",
@@ -58,21 +58,19 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _giver(starved: Collection[Workload], loads: Iterable[Workload]) -> Workload | None:
     """The process for which most of the waits are, none of those that wait."""
     waits: dict[int, float] = defaultdict(float)
-    for workload in starved:
-        for process, part in workload.awaited:
+    for worker in starved:
+        for process, part in worker.awaited:
             waits[process] += part / len(starved)
-    own = {workload.process for workload in starved}
+    own = {load.process for load in starved}
     givers = [load for load in loads if load.process not in own]
-    best = max(
-        givers, key=lambda workload: (waits[workload.process], -workload.process), default=None
-    )
+    best = max(givers, key=lambda giver: (waits[giver.process], -giver.process), default=None)
     return best if best is not None and waits[best.process] >= WORKED_MEANWHILE else None
 
 
 def _evidence(starved: Collection[Workload], giver: Workload, waiting: float) -> Iterator[str]:
     yield (
         f"{group(starved)} work{'s' if len(starved) == 1 else ''} "
-        f"{percent(mean(workload.working for workload in starved))} of the time, and wait{'s' if len(starved) == 1 else ''} "
+        f"{percent(mean(worker.working for worker in starved))} of the time, and wait{'s' if len(starved) == 1 else ''} "
         f"{percent(waiting)}; {group([giver])} works {percent(giver.working)}"
     )
     if waiting < 1:

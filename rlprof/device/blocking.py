@@ -114,7 +114,7 @@ def _group(
 ) -> BlockingGroup:
     first = min(call.end for call in calls)
     after = TimeSpan(first, first if kernel is None else kernel)
-    idle_us = min((time.inside(*after) for time in idle), default=0.0)
+    idle_us = min((device_idle.inside(*after) for device_idle in idle), default=0.0)
     waited = sum(call.dur for call in calls)
     return BlockingGroup(tuple(calls), after, min(waited, idle_us))
 

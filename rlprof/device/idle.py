@@ -71,9 +71,9 @@ def find_idle(
             ]
         ),
         IdleCause.COMPILE: union(
-            (event.ts, event.end)
-            for event in (*trace.ops, *trace.annotations)
-            if event.name.endswith(COMPILING)
+            (row.ts, row.end)
+            for row in (*trace.ops, *trace.annotations)
+            if row.name.endswith(COMPILING)
         ),
         IdleCause.LAUNCH_BOUND: in_torch,
         IdleCause.OTHER: [wall],
@@ -89,9 +89,9 @@ def _in_optimizers(trace: Trace) -> list[Span]:
         if annotation.name.startswith(OPTIMIZER)
     ]
     passes = union(
-        (event.ts, event.end)
-        for event in (*trace.ops, *trace.annotations)
-        if event.name.startswith((BACKWARD, LOADER))
+        (row.ts, row.end)
+        for row in (*trace.ops, *trace.annotations)
+        if row.name.startswith((BACKWARD, LOADER))
     )
     return [region for region in regions if next(within(passes, region), None) is None]
 

@@ -54,7 +54,7 @@ def find_round_trips(trace: Trace) -> tuple[RoundTrip, ...]:
     )
     loading = sorted(row.ts for row in trace.annotations if row.name.startswith(LOADER))
     found: list[RoundTrip] = []
-    starts = [event.ts for event in back]
+    starts = [call.ts for call in back]
     last_end = 0.0
     for read in away:
         since, last_end = last_end, read.end

@@ -100,7 +100,7 @@ class TraceView:
 
     @property
     def busiest(self) -> DeviceTimeline | None:
-        return max(self.devices, key=lambda timeline: timeline.busy_us, default=None)
+        return max(self.devices, key=lambda device: device.busy_us, default=None)
 
     def idle_in(self, spans: Iterable[Span]) -> float:
         """Time of ``spans`` in which no device had anything to do."""

@@ -129,7 +129,11 @@ def _table(block: of.Table, width: int) -> RichTable:
         show_header=block.is_headed,
         header_style="dim",
     )
-    shown = [each for each in block.columns if not each.under and width >= each.from_width]
+    shown = [
+        candidate
+        for candidate in block.columns
+        if not candidate.under and width >= candidate.from_width
+    ]
     for column in shown:
         no_wrap = column.is_figure if column.wraps is None else not column.wraps
         table.add_column(

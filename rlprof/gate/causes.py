@@ -159,7 +159,7 @@ def more_reads(counter: str, base: Report, head: Report) -> list[MoreReads]:
         for place, lines in now.items()
         for line, before in _more(was.get(place, []), lines)
     ]
-    rows.sort(key=lambda more: (more.base - more.head, more.file, more.line, more.method))
+    rows.sort(key=lambda row: (row.base - row.head, row.file, row.line, row.method))
     return rows[:MOST_LINES]
 
 
@@ -188,5 +188,5 @@ def _more(
         else:
             left.remove(same)
     # What is left of base is the same lines, less often.
-    before = [line.per_step for line in left] + [0.0] * len(more)
+    before = [was.per_step for was in left] + [0.0] * len(more)
     return list(zip(more, before, strict=False))

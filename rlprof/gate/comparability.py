@@ -130,17 +130,17 @@ def on_runs(runs: Sequence[MeasuredRun]) -> Iterator[Note]:
 
 def _on_imports(imported: Sequence[ImportedFiles]) -> Iterator[Note]:
     """Yield notes on runs of a base in its worktree."""
-    if not all(side.is_told for side in imported):
+    if not all(files.is_told for files in imported):
         yield Note(
             "warning",
             "imports-unknown",
             "Base did not tell which files it imported: if the project is installed editable, it may have run head's.",
         )
         return
-    copies = next((side.copies for side in imported if side.copies), ())
+    copies = next((files.copies for files in imported if files.copies), ())
     if copies:
         what = f"Base imported a copy of {copies[0]}, as an installed one, and not that of its worktree"
-    elif any(not side.own for side in imported):
+    elif any(not files.own for files in imported):
         what = "Base imported no file of its worktree"
     else:
         return

@@ -144,7 +144,7 @@ def compare_counters(
         counted = _Counted.of(name, base, head)
         is_known = known is None or name in known or name in asked
         rows.append(_difference(counted, asked) if is_known else _not_known(counted))
-    return tuple(sorted(rows, key=lambda difference: (not difference.fails, difference.name)))
+    return tuple(sorted(rows, key=lambda row: (not row.fails, row.name)))
 
 
 class _Count(NamedTuple):
@@ -196,9 +196,7 @@ class _Counted:
     @property
     def variation(self) -> float:
         """From the lowest to the highest run of the side that varies more."""
-        return max(
-            max(counts) - min(counts) for counts in map(self.comparable, (self.base, self.head))
-        )
+        return max(max(side) - min(side) for side in map(self.comparable, (self.base, self.head)))
 
     @property
     def agrees(self) -> bool:

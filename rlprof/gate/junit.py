@@ -59,18 +59,16 @@ def _case_of_rate(outcome: Outcome, inconclusive: int) -> ElementTree.Element:
     return case
 
 
-def _case_of_counter(outcome: Outcome, difference: CounterDifference) -> ElementTree.Element:
-    case = ElementTree.Element(
-        "testcase", classname=f"{_SUITE}.counters", name=_text(difference.name)
-    )
-    if difference.fails:
-        told = words.counter_cells(difference, outcome)
+def _case_of_counter(outcome: Outcome, counter: CounterDifference) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", classname=f"{_SUITE}.counters", name=_text(counter.name))
+    if counter.fails:
+        told = words.counter_cells(counter, outcome)
         values = f"{told.base} → {told.head} {told.unit}"
         _add(
             case,
             "failure",
-            _text(f"{difference.name}: {values}"),
-            _text(difference.reason),
+            _text(f"{counter.name}: {values}"),
+            _text(counter.reason),
             kind="regression",
         )
     return case

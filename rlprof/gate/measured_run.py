@@ -118,10 +118,10 @@ def _of_all_steps(throughput: Throughput, steady: Sequence[SteadyWindow]) -> Int
     if not throughput.total_steps or not steady:
         return settled  # The program prints its rate now and then, and that is all there is.
     steps, time_s = (
-        sum(rate.steps for rate in steady),
+        sum(window.steps for window in steady),
         sum(window.end - window.start for window in steady),
     )
-    return Interval(*(rate / settled.median * steps / time_s for rate in settled))
+    return Interval(*(sps / settled.median * steps / time_s for sps in settled))
 
 
 def _steady_windows(begun: float, pace: Pace) -> Iterator[SteadyWindow]:
@@ -240,14 +240,16 @@ def launches_of(recording: Recording, run: str) -> float:
     return total
 
 
-def _per_update(view: WindowView) -> float | None:
+def _per_update(window: WindowView) -> float | None:
     """Launches up to the end of the last update in the window, for it may end amid another."""
-    if view.view is None:
+    if window.view is None:
         return None
-    ends = optimizer_step_ends(view.view.trace)
+    ends = optimizer_step_ends(window.view.trace)
     if not ends:
-        return view.view.kernels.launches / view.window.updates if view.window.updates else None
-    launches = sorted(call.ts for call in view.view.trace.calls if is_launch(call))
+        return (
+            window.view.kernels.launches / window.window.updates if window.window.updates else None
+        )
+    launches = sorted(call.ts for call in window.view.trace.calls if is_launch(call))
     return bisect_right(launches, ends[-1]) / len(ends)
 
 

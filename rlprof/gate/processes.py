@@ -127,7 +127,7 @@ class ProcessSession:
         """Its processes that live, those it has orphaned included if it adopts."""
         if not self._adopts:
             return procfs.living(self.tree())
-        others = self._before.union(*(guest.tree() for guest in self._beside))
+        others = self._before.union(*(session.tree() for session in self._beside))
         below = [pid for pid in procfs.descendants(os.getpid()) if pid not in others]
         self._reap(below)
         return procfs.living(below)

@@ -179,11 +179,7 @@ def _interpreter_of_script(word: str, path: str | None) -> str | None:
     words = os.fsdecode(start.splitlines()[0][2:]).split() if start.startswith(b"#!") else []
     if words and Path(words[0]).name == "env":
         # Its options, and what it sets, come before the program.
-        words = [
-            argument
-            for argument in words[1:]
-            if not argument.startswith("-") and "=" not in argument
-        ]
+        words = [part for part in words[1:] if not part.startswith("-") and "=" not in part]
     if not words or not is_python(words[0]):
         return None
     return shutil.which(words[0], path=path)

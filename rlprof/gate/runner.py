@@ -67,7 +67,7 @@ class Runner:
 
         Raises :class:`MeasureError` as :meth:`measure` does, and where one uses a GPU, which takes no turns.
         """
-        one, other = (self._plan(side, pair) for side in (first, second))
+        one, other = (self._plan(program, pair) for program in (first, second))
         place = self._folder / f"pair-{pair}.turns"
         with _started(one) as its, _started(other, beside=(its,)) as others:
             taken = turns_of(
@@ -259,7 +259,7 @@ def _alone(its: Run, start: float, end: float) -> MeasuredRun:
     rate = steps / active_s
     return replace(
         run,
-        sps=Interval(*(rate * bound / run.sps.median for bound in run.sps)),
+        sps=Interval(*(rate * sps / run.sps.median for sps in run.sps)),
         wall_s=run.wall_s * taken.share,
         waiting=taken.waiting_in(start, end),
     )

@@ -44,12 +44,14 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
         "tool": {"driver": _driver(outcome)},
         "automationDetails": {"id": "rlprof-check/"},
         "invocations": [
-            _invocation(outcome, [finding for finding in worse if finding.place is None])
+            _invocation(outcome, [regression for regression in worse if regression.place is None])
         ],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}},
         "results": [
-            _result(finding, finding.place) for finding in worse if finding.place is not None
+            _result(regression, regression.place)
+            for regression in worse
+            if regression.place is not None
         ],
     }
     return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
@@ -143,12 +145,12 @@ def _place(change: FindingChange, root: str) -> _SarifPlace | None:
     return None
 
 
-def _result(worse: _Worse, place: _SarifPlace) -> Json:
-    print_of = hashlib.sha256(worse.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+def _result(regression: _Worse, place: _SarifPlace) -> Json:
+    print_of = hashlib.sha256(regression.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return {
-        "ruleId": worse.rule,
+        "ruleId": regression.rule,
         "level": "error",
-        "message": {"text": worse.text},
+        "message": {"text": regression.text},
         "locations": [_location(place)],
         "partialFingerprints": {"rlprofCheck/v1": print_of},
     }
@@ -173,7 +175,7 @@ def _invocation(outcome: Outcome, unplaced: Sequence[_Worse]) -> Json:
             _notification(LEVELS.get(note.level, "note"), note.slug, note.text)
             for note in (*outcome.notes, *of_pair)
         ),
-        *(_notification("error", worse.rule, worse.text) for worse in unplaced),
+        *(_notification("error", regression.rule, regression.text) for regression in unplaced),
     ]
     if outcome.failure is not None:
         notifications.append(_notification("error", outcome.failure.slug, outcome.failure.message))

@@ -231,9 +231,9 @@ class _Tree:
         for _ in range(_ROUNDS):
             seen = set(self._stopped)
             new = [
-                process
-                for process in (self._pid, *procfs.descendants(self._pid))
-                if process not in seen
+                process_id
+                for process_id in (self._pid, *procfs.descendants(self._pid))
+                if process_id not in seen
             ]
             if not self.is_alive or not new:
                 break

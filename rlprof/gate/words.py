@@ -137,24 +137,24 @@ class CounterCells(NamedTuple):
     head: str
 
 
-def counter_cells(difference: CounterDifference, outcome: Outcome) -> CounterCells:
-    name = printable(difference.name, _NAME_LIMIT)
-    if difference.name not in NEVER_BY_CLOCK or not outcome.runs:
+def counter_cells(counter: CounterDifference, outcome: Outcome) -> CounterCells:
+    name = printable(counter.name, _NAME_LIMIT)
+    if counter.name not in NEVER_BY_CLOCK or not outcome.runs:
         return CounterCells(
-            name, "per step", counter_value(difference.base), counter_value(difference.head)
+            name, "per step", counter_value(counter.base), counter_value(counter.head)
         )
     base, head = (
-        NOTHING
-        if value is None
-        else units.count(round(_of_a_run(difference.name, outcome, side), 1))
-        for value, side in ((difference.base, Side.BASE), (difference.head, Side.HEAD))
+        NOTHING if value is None else units.count(round(_of_a_run(counter.name, outcome, side), 1))
+        for value, side in ((counter.base, Side.BASE), (counter.head, Side.HEAD))
     )
     return CounterCells(name, "a run", base, head)
 
 
 def _of_a_run(name: str, outcome: Outcome, side: Side) -> float:
     """In a usual run of ``side``, of as many steps as it made."""
-    return median(run.per_step.get(name, 0.0) * run.steps for run in outcome.counted(side))
+    return median(
+        counters.per_step.get(name, 0.0) * counters.steps for counters in outcome.counted(side)
+    )
 
 
 def counter_value(value: float | None) -> str:
@@ -212,9 +212,11 @@ def _found_regressions(outcome: Outcome, found: Comparison) -> Iterator[HeadedLi
     reads = [read(more, found) for more in reads_of(outcome)]
     if reads:
         yield HeadedLines("Lines of head that read tensors more often per step:", tuple(reads))
-    findings = tuple(finding(other, found) for other in worse_findings(outcome))
+    findings = tuple(finding(finding_change, found) for finding_change in worse_findings(outcome))
     functions = tuple(function(grown, found) for grown in slower_functions(outcome))
-    alone = tuple(finding_in_head(reached, found) for reached in in_head_only(outcome))
+    alone = tuple(
+        finding_in_head(finding_change, found) for finding_change in in_head_only(outcome)
+    )
     if found.rate is None:
         yield HeadedLines(f"{_why_no_rate(found)}:" if alone else f"{_why_no_rate(found)}.", alone)
     if findings:

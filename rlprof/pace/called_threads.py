@@ -76,7 +76,9 @@ def _native_threads(recording: Recording) -> Iterator[int]:
         if not is_unlocated[node]:
             with_stack.add(thread)
     readable = {
-        recording.threads[each].process for each in with_stack if recording.threads[each].is_main
+        recording.threads[located].process
+        for located in with_stack
+        if recording.threads[located].is_main
     }
     for thread in sorted(seen.keys() - with_stack):
         if seen[thread] < LEAST_SEEN_US:

@@ -56,7 +56,7 @@ def find_hang(recording: Recording, times: Times, kinds: Mapping[int, WaitKind])
         if length_us(windows, stretch) >= LEAST_AFTER_DEATH_US
     ]
     hangs = [stretch for stretch in stretches if _is_hang(stretch, recording, kinds)]
-    return max(hangs, key=lambda hang: length_us(windows, hang), default=None)
+    return max(hangs, key=lambda stretch: length_us(windows, stretch), default=None)
 
 
 def is_after_a_death(recording: Recording, start_us: int) -> bool:

@@ -22,14 +22,14 @@ def at_own_pace(recording: Recording) -> Recording:
     Everything is cut for all processes: others may have waited for the one under the profiler.
     """
     slowed = tuple(_overlapping(recording.windows, recording.torch_windows))
-    cut_us = sum(recording.windows[number].length_us for number in slowed)
+    cut_us = sum(recording.windows[window].length_us for window in slowed)
     if not slowed or cut_us > MOST_CUT * recording.run.wall_us:
         return recording
     return _without(recording, frozenset(slowed))
 
 
 def _overlapping(windows: Sequence[Window], slowed: Iterable[TorchWindow]) -> Iterable[int]:
-    spans = [(slow.begun_us, slow.ended_us) for slow in slowed]
+    spans = [(stretch.begun_us, stretch.ended_us) for stretch in slowed]
     for window in windows:
         if any(begun < window.end_us and ended > window.start_us for begun, ended in spans):
             yield window.id
@@ -42,7 +42,9 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
     starts = [window.start_us for window in windows]
     gone = [
         0,
-        *accumulate(0 if left else w.length_us for w, left in zip(windows, kept, strict=True)),
+        *accumulate(
+            0 if is_kept else w.length_us for w, is_kept in zip(windows, kept, strict=True)
+        ),
     ]
 
     def moved(at_us: int) -> int:

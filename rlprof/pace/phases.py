@@ -67,7 +67,7 @@ def _without(span: Span | None, hang: Span | None) -> Span | None:
     if span is None or hang is None or hang.last < span.first or hang.first > span.last:
         return span
     before, after = Span(span.first, hang.first - 1), Span(hang.last + 1, span.last)
-    longer = max(before, after, key=lambda run: run.last - run.first)
+    longer = max(before, after, key=lambda part: part.last - part.first)
     return longer if longer.first <= longer.last else None
 
 
@@ -125,7 +125,7 @@ def process_phases(
             for phase in phases
             if phase.kind is not PhaseKind.START_UP
         ]
-        result[process.id] = tuple(slice_ for slice_ in own if slice_.end_us > slice_.start_us)
+        result[process.id] = tuple(phase for phase in own if phase.end_us > phase.start_us)
     return result
 
 

@@ -32,9 +32,9 @@ class Sale:
         while rest:
             claims = [
                 claim_of(
-                    seller, self._measures[seller.phase], frozenset(self._sellers[seller.phase])
+                    unsold, self._measures[unsold.phase], frozenset(self._sellers[unsold.phase])
                 )
-                for seller in rest
+                for unsold in rest
             ]
             best = max(range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i))
             finding, claim = rest.pop(best), claims[best]

@@ -234,9 +234,7 @@ def _candidates(
         if kind is not WaitKind.PIPE or not related:
             related += siblings
     others = [
-        fromkey
-        for fromkey in dict.fromkeys(related)
-        if fromkey != own and roles.get(fromkey) not in SERVICES
+        key for key in dict.fromkeys(related) if key != own and roles.get(key) not in SERVICES
     ]
     # A loop that asks may ask for what another thread of its process has done, too.
     return [*others, own] if kind is WaitKind.POLL else others
@@ -273,7 +271,7 @@ def _path(frame: Frame) -> str:
 
 def _waits_for_the_gil(thread: Thread, windows: Mapping[int, int], working: _Working) -> bool:
     """Tell whether other Python threads of the process worked for most of a wait that says nothing."""
-    mates = [other for other in working.threads(thread.process) if other.id != thread.id]
+    mates = [mate for mate in working.threads(thread.process) if mate.id != thread.id]
     total = sum(windows.values())
     worked = sum(
         us * min(1.0, sum(working.share(mate.id, window) for mate in mates))

@@ -117,7 +117,7 @@ def _awaited(own: Collection[int], waits: Sequence[Wait]) -> set[int]:
             waited += wait.wall_us
             for process, part in wait.on:
                 worked[process] += part * wait.wall_us
-    return {thread for thread, us in worked.items() if us >= WORKED_MEANWHILE * waited}
+    return {other for other, us in worked.items() if us >= WORKED_MEANWHILE * waited}
 
 
 def _do(ids: Collection[int], verb: str) -> str:

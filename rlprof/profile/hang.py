@@ -29,7 +29,7 @@ def describe_hang(recording: Recording, pace: Pace, roles: Mapping[int, str]) ->
     most_us = max(sum(waited[main.id].values()) for main in mains)
     thread = min(
         (main for main in mains if 2 * sum(waited[main.id].values()) >= most_us),
-        key=lambda death: (recording.processes[death.process].started_us, death.process),
+        key=lambda main: (recording.processes[main.process].started_us, main.process),
     )
     kinds = {kind: us for kind, us in waited[thread.id].items() if kind in ENDLESS}
     kinds = kinds or waited[thread.id]

@@ -132,7 +132,7 @@ def _processes(
         )
         for process, series in rss.items()
     ]
-    return tuple(sorted(found, key=lambda usage: (-usage.peak_rss_bytes, usage.process)))
+    return tuple(sorted(found, key=lambda process: (-process.peak_rss_bytes, process.process)))
 
 
 def _growing(processes: Sequence[ProcessMemory]) -> frozenset[int]:
@@ -231,7 +231,7 @@ def growth_without_windows(
         return recording.memory
     in_torch = _nodes_in_torch(recording.nodes)
     rows = []
-    for row in sorted(recording.memory, key=lambda place: -place.grown_bytes):
+    for row in sorted(recording.memory, key=lambda growth: -growth.grown_bytes):
         process = recording.threads[row.thread].process
         if row.node in in_torch and left.get(process, 0.0) > 0:
             off = min(row.grown_bytes, round(left[process]))

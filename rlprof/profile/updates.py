@@ -22,6 +22,9 @@ _LEAST_PART: Final = 0.05
 """Part of the time below the heaviest line of a function (of a file, for networks and environments), from which on a line is
 believed to call what it was seen to: stacks that were read while they changed show callees at their neighbours."""
 
+_LEAST_OF_UPDATES: Final = 0.02
+"""The same of functions that call for gradients, of the time below the one that does so longest."""
+
 _LEAST_OF_STEPS: Final = 0.01
 """The same of lines that step environments: those in forked workers are below the line that made them, which has the time
 of all of them.
@@ -68,8 +71,10 @@ def find_updates(
     around = _functions_above(nodes, environment)
     exchanging = around | _functions_above(nodes, messages)
     asking_functions = _functions_above(nodes, networks)
-    level = _by_function(
-        nodes, ((_caller(nodes, node), total_us[node]) for node in _topmost(nodes, gradients))
+    level = _not_by_chance(
+        _by_function(
+            nodes, ((_caller(nodes, node), total_us[node]) for node in _topmost(nodes, gradients))
+        )
     )
     learns: set[_Line] = set()
     ready: set[_Line] = set()
@@ -140,6 +145,13 @@ def _by_function(
             frame = nodes[node].frame
             found[frame.file, frame.function][node] += us
     return found
+
+
+def _not_by_chance(calls: dict[_Function, dict[int, int]]) -> dict[_Function, dict[int, int]]:
+    """Leave out functions that hardly call for gradients, as others go: stacks that were read while they changed."""
+    times = {function: sum(own.values()) for function, own in calls.items()}
+    least_us = _LEAST_OF_UPDATES * max(times.values(), default=0)
+    return {function: own for function, own in calls.items() if times[function] >= least_us}
 
 
 def _believed(nodes: Sequence[Node], calls: Mapping[int, int]) -> frozenset[int]:

@@ -79,13 +79,13 @@ def workloads(profile: Profile) -> tuple[Workload, ...]:
         python[activity.process] += activity.on_cpu_us
     all_cpu = dict(profile.load.by_process)
     return tuple(
-        _workload(each, profile, python[each.process], all_cpu.get(each.process, 0))
-        for each in profile.activities
-        if each.is_main
-        and each.role not in SERVICES
-        and each.role != LAUNCHER
-        and each.wall_us
-        and each.wall_us >= LEAST_PRESENT * profile.steady_us
+        _workload(main, profile, python[main.process], all_cpu.get(main.process, 0))
+        for main in profile.activities
+        if main.is_main
+        and main.role not in SERVICES
+        and main.role != LAUNCHER
+        and main.wall_us
+        and main.wall_us >= LEAST_PRESENT * profile.steady_us
     )
 
 

@@ -54,9 +54,7 @@ def _render(report: Report, options: Mapping[str, str]) -> str:
     room = _Room(MOST_CHARACTERS - _ROOM_FOR_REMARKS)
     head = room.fitting(_head(report, places))
     tail = room.fitting(_tail(report, places))
-    details = room.leading(
-        _detail(finding, report, places) for finding in wording.all_known(report)
-    )
+    details = room.leading(_detail(priced, report, places) for priced in wording.all_known(report))
     parts = [*head, *details, *_left_out(report, len(details), room), *tail]
     return "\n\n".join(parts) + "\n"
 
@@ -141,8 +139,8 @@ def _head(report: Report, places: _Places) -> Iterator[str]:
         yield f"And {len(known) - _MOST_ROWS} more, which save less."
     if once := wording.paid_once(report):
         told = (
-            f"{prose(finding.finding.title, _LINE_LIMIT)} ({wording.seconds_saved(finding)})"
-            for finding in once
+            f"{prose(priced.finding.title, _LINE_LIMIT)} ({wording.seconds_saved(priced)})"
+            for priced in once
         )
         yield f"Paid once, at the start: {'; '.join(told)}."
 

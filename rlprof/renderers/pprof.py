@@ -61,7 +61,7 @@ def _samples(report: Report, strings: StringTable, locations: Locations) -> Iter
                 of_stack[position] += time.of(metric)
         for (phase_name, node), times in sums.items():
             if node not in stacks:
-                frames = (detail.nodes[step].frame for step in reversed(paths.to(node)))
+                frames = (detail.nodes[on_path].frame for on_path in reversed(paths.to(node)))
                 stacks[node] = packed_field(1, map(locations.number, frames))
             yield (
                 stacks[node]

@@ -104,7 +104,7 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
         yield Section(
-            "Paid once, at the start", [Paragraph([paid_once(each, report) for each in once])]
+            "Paid once, at the start", [Paragraph([paid_once(priced, report) for priced in once])]
         )
     if report.also_seen:
         seen = Paragraph([also_seen(priced, report) for priced in report.also_seen])
@@ -190,7 +190,7 @@ def hot_lines(findings: Sequence[PricedFinding], report: Report) -> Iterator[Blo
     if not findings:
         return
     blocks: list[Block] = [
-        fact_table([_hot_line(other, report) for other in findings[:_HOT_LINES]])
+        fact_table([_hot_line(priced, report) for priced in findings[:_HOT_LINES]])
     ]
     if len(findings) > _HOT_LINES:
         blocks.append(Paragraph([StyledText(f"and {len(findings) - _HOT_LINES} more", "dim")]))
@@ -247,7 +247,7 @@ def _place(location: Location, report: Report) -> str:
 def time_sections(report: Report) -> Iterator[Section]:
     """Parts of training and waits, the program's own phases, and how far each is from what it could do alone."""
     if parts := parts_of_the_time(report):
-        about = [Paragraph([line]) for line in [about_the_parts(report)] if line]
+        about = [Paragraph([text]) for text in [about_the_parts(report)] if text]
         table = _parts(parts, "part", with_waits=waits_for_cores(report))
         yield Section("Where the time goes", [table, *about])
     if phases := marked_phases(report):

@@ -104,7 +104,7 @@ def cut_slices(
     longest_us = (windows[-1].end_us - windows[0].start_us) / most
     slices: list[Slice] = []
     slice_of = []
-    for phase, group in groupby(windows, key=lambda at_us: _phase_at(at_us, phases)):
+    for phase, group in groupby(windows, key=lambda any_window: _phase_at(any_window, phases)):
         begun = False
         for window in group:
             last = slices[-1] if begun else None

@@ -66,7 +66,10 @@ def threads_with_time(report: Report) -> Iterator[ThreadStacks]:
     times: dict[int, list[StackTime]] = {}
     for number, thread, *rest in detail.samples.rows():
         times.setdefault(thread, []).append(StackTime(number, *rest))
-    threads = sorted(detail.threads, key=lambda one: (one.process, not one.is_main, one.id))
+    threads = sorted(
+        detail.threads,
+        key=lambda any_thread: (any_thread.process, not any_thread.is_main, any_thread.id),
+    )
     for each in threads:
         if each.id in times:
             yield ThreadStacks(report.processes[each.process], each, tuple(times[each.id]))

@@ -93,10 +93,10 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
         return None
     per_s = sum(
         flops.count
-        / view.window.updates
-        * profile.process_counts.get(view.window.process, {}).get("updates", 0.0)
+        / window.window.updates
+        * profile.process_counts.get(window.window.process, {}).get("updates", 0.0)
         / (profile.steady_us / 1e6)
-        for view, flops in found
+        for window, flops in found
     )
     first, flops = found[0]
     assert first.view is not None, "flops are counted in views"
@@ -113,8 +113,8 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
     )
 
 
-def _window_row(shown: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
-    window, view = shown.window, shown.view
+def _window_row(viewed: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
+    window, view = viewed.window, viewed.view
     optimizer = view.optimizer if view is not None else None
     return TorchWindowRow(
         pid=profile.processes[window.process].pid,
@@ -142,7 +142,7 @@ def _idle(view: TraceView) -> tuple[tuple[str, float], ...]:
     busiest = view.busiest
     if busiest is None or not view.has_device or not view.wall.length:
         return ()
-    idle = next(device for device in view.idle if device.device == busiest.id)
+    idle = next(device_idle for device_idle in view.idle if device_idle.device == busiest.id)
     shares = [(cause.value, idle.us(cause) / view.wall.length) for cause in IdleCause]
     return tuple(pair for pair in shares if pair[1] > 0)
 
@@ -151,7 +151,7 @@ def _heaviest_ops(view: TraceView) -> tuple[TorchOp, ...]:
     times: dict[str, list[float]] = defaultdict(list)
     for op in view.outermost_ops:
         times[op.name].append(op.dur)
-    ranked = sorted(times.items(), key=lambda time: (-sum(time[1]), time[0]))[:MOST_OPS]
+    ranked = sorted(times.items(), key=lambda pair: (-sum(pair[1]), pair[0]))[:MOST_OPS]
     return tuple(TorchOp(name, len(us), sum(us) / 1e6) for name, us in ranked)
 
 

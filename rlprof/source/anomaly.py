@@ -44,9 +44,11 @@ def anomaly_switches(text: str) -> tuple[Switch, ...]:
     )
     found = (_switch(call, blocks.get(id(call))) for call in calls)
     return tuple(
-        mode._replace(is_sure=mode.is_sure and (mode.covers is not None or not is_switched_off))
-        for mode in found
-        if mode is not None
+        switch._replace(
+            is_sure=switch.is_sure and (switch.covers is not None or not is_switched_off)
+        )
+        for switch in found
+        if switch is not None
     )
 
 

@@ -62,7 +62,7 @@ def _answers(nodes: Sequence[ast.AST], call: ast.Call, *, by_any_call: bool) -> 
     stores = [store for node in nodes for store in _stores(node)]
     if by_any_call:
         others = (node for node in nodes if isinstance(node, ast.Call) and node is not call)
-        stores += [part for node in others for part in _handed(node)]
+        stores += [store for node in others for store in _handed(node)]
     found: set[str] = set()
     while True:
         more = {
@@ -88,8 +88,8 @@ def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
                 if keyword.arg == "out":
                     yield keyword.value, node
         case _:
-            for each in assigned(node):
-                yield each.target, each.value
+            for assignment in assigned(node):
+                yield assignment.target, assignment.value
 
 
 def _handed(call: ast.Call) -> Iterator[tuple[ast.expr, ast.AST]]:

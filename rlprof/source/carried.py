@@ -63,7 +63,11 @@ def _containers(statements: Sequence[Statement]) -> Iterator[str]:
     written = {(name, index) for name, index, use in places if isinstance(use, ast.Store)}
     for name, index, use in places:
         elsewhere = (name, index) not in written
-        if isinstance(use, ast.Load) and elsewhere and name in {key for key, _ in written}:
+        if (
+            isinstance(use, ast.Load)
+            and elsewhere
+            and name in {container for container, _ in written}
+        ):
             yield name
 
 
@@ -83,7 +87,7 @@ def _gathered(node: ast.stmt) -> set[str]:
     """Return what the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
     if isinstance(node, ast.AugAssign):
         grows = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitOr | ast.BitAnd)
-        inside = {name.id for name in ast.walk(node.value) if isinstance(name, ast.Name)}
+        inside = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
         return _written(node) - inside if grows else set()
     if not isinstance(node, ast.Assign):
         return set()

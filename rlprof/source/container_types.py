@@ -48,8 +48,8 @@ def is_container(expression: ast.expr, types: Types) -> bool:
     if isinstance(expression, ast.ListComp | ast.GeneratorExp):
         # What its calls take is theirs: only the plain gathering of values is a conversion.
         return not any(
-            isinstance(call, ast.Call) and called_name(call) not in PLAIN_CALLS
-            for call in ast.walk(expression)
+            isinstance(part, ast.Call) and called_name(part) not in PLAIN_CALLS
+            for part in ast.walk(expression)
         )
     if isinstance(expression, ast.List | ast.Tuple):
         return any(

@@ -82,11 +82,11 @@ def _indexing_lines(text: str) -> frozenset[int]:
 def _indexes(function: Function) -> bool:
     given = [argument.arg for argument in function.node.args.args]
     inside = [inner for statement in function.node.body for inner in ast.walk(statement)]
-    if len(given) != 2 or any(isinstance(part, _DOES_MORE) for part in inside):
+    if len(given) != 2 or any(isinstance(inner, _DOES_MORE) for inner in inside):
         return False
-    calls = [call for call in inside if isinstance(call, ast.Call)]
+    calls = [inner for inner in inside if isinstance(inner, ast.Call)]
     return all(called_name(call) in _CONVERTS for call in calls) and any(
-        isinstance(item, ast.Subscript) and _mentions(item.slice, given[1]) for item in inside
+        isinstance(inner, ast.Subscript) and _mentions(inner.slice, given[1]) for inner in inside
     )
 
 

@@ -44,7 +44,7 @@ def takes_diagonals(module: SourceModule, function: str) -> bool | None:
     if not calls:
         return None
     return all(
-        any(_is_diagonal(matrice, module, ()) for matrice in _matrices(call)) for call in calls
+        any(_is_diagonal(matrix, module, ()) for matrix in _matrices(call)) for call in calls
     )
 
 

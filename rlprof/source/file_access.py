@@ -89,10 +89,10 @@ def is_for_writing(call: ast.Call) -> bool:
     positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
     given = [*positional, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     return any(
-        isinstance(constant, ast.Constant)
-        and isinstance(constant.value, str)
-        and _WRITING_MODE.match(constant.value)
-        for constant in given
+        isinstance(argument, ast.Constant)
+        and isinstance(argument.value, str)
+        and _WRITING_MODE.match(argument.value)
+        for argument in given
     )
 
 

@@ -180,7 +180,7 @@ def _grown_by_joining(module: SourceModule) -> frozenset[str]:
         text
         for text, value in joined
         if any(
-            isinstance(attribute, ast.Attribute) and ast.unparse(attribute) == text
-            for attribute in ast.walk(value)
+            isinstance(part, ast.Attribute) and ast.unparse(part) == text
+            for part in ast.walk(value)
         )
     )

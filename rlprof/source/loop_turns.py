@@ -57,15 +57,15 @@ def counted(loop: Loop) -> frozenset[str]:
     """Return what a ``while`` counts up or down."""
     if not isinstance(loop, ast.While):
         return frozenset()
-    tested = {name.id for name in ast.walk(loop.test) if isinstance(name, ast.Name)}
+    tested = {part.id for part in ast.walk(loop.test) if isinstance(part, ast.Name)}
     return frozenset(
-        assigned.target.id
-        for assigned in ast.walk(loop)
-        if isinstance(assigned, ast.AugAssign)
-        and isinstance(assigned.target, ast.Name)
-        and assigned.target.id in tested
-        and isinstance(assigned.value, ast.Constant)
-        and assigned.value.value == 1
+        part.target.id
+        for part in ast.walk(loop)
+        if isinstance(part, ast.AugAssign)
+        and isinstance(part.target, ast.Name)
+        and part.target.id in tested
+        and isinstance(part.value, ast.Constant)
+        and part.value.value == 1
     )
 
 
@@ -80,12 +80,12 @@ def goes_backwards(loop: Loop) -> bool:
     if isinstance(loop, ast.While):
         return False
     return any(
-        isinstance(call, ast.Call)
+        isinstance(part, ast.Call)
         and (
-            called_name(call) in ("reversed", "flip")
-            or (called_name(call) == "range" and len(call.args) == 3 and _is_minus(call.args[2]))
+            called_name(part) in ("reversed", "flip")
+            or (called_name(part) == "range" and len(part.args) == 3 and _is_minus(part.args[2]))
         )
-        for call in ast.walk(loop.iter)
+        for part in ast.walk(loop.iter)
     )
 
 

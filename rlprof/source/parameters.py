@@ -105,7 +105,7 @@ def _named(node: ast.AST) -> Iterator[tuple[_Source, str, ast.expr | None]]:
 
 def _named_by_call(call: ast.Call) -> Iterator[tuple[_Source, str, ast.expr | None]]:
     if called_name(call) in ("add_argument", "option"):
-        default = next((word.value for word in call.keywords if word.arg == "default"), None)
+        default = next((given.value for given in call.keywords if given.arg == "default"), None)
         for argument in call.args:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                 yield _Source.ASSIGNMENT, argument.value.lstrip("-"), default

@@ -109,12 +109,12 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     """Return the variables, attributes and containers that a turn has of the one before."""
     body = _statements(levels[0].module, loop)
     # What a turn writes before it reads it, it has of itself: who follows its statements in order sees that.
-    assigned = (variables_assigned(*_targets(part.node)) for part in body)
+    assigned = (variables_assigned(*_targets(inner.node)) for inner in body)
     found = set(carried(body)).union(*assigned)
     inside = list(body)
     for level in levels[1:]:
         function = level.module.function_at(level.line)
-        inside += [other for other in level.module.statements if other.function is function]
+        inside += [inner for inner in level.module.statements if inner.function is function]
     for statement in inside:
         for target in _targets(statement.node):
             found.update(
@@ -244,7 +244,7 @@ class _LoopTurn:
                 return NOTHING
             case ast.Call():
                 return self._call(node)
-        inner = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         return joined(map(self._trail, inner)).touched(Touch.CHANGED)
 
     def _call(self, call: ast.Call) -> Trail:
@@ -313,19 +313,19 @@ class _LoopTurn:
                 rest = joined([rest, trail])
             else:
                 given[keyword.arg] = trail
-        others = [*names, *(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs)]
+        others = [*names, *(argument.arg for argument in arguments.kwonlyargs)]
         others += [
             parameter.arg
             for parameter in (arguments.vararg, arguments.kwarg)
             if parameter is not None
         ]
         given |= {name: rest for name in others if name not in given}
-        attributes = {name: look for name, look in self.names.items() if "." in name}
+        attributes = {name: trace for name, trace in self.names.items() if "." in name}
         outer, self.names = self.names, attributes | given
         module = self._levels[self._here + 1].module
         inside = [statement for statement in module.statements if statement.function is function]
         returned = self.run(self._here + 1, _in_order(inside))
-        outer |= {name: look for name, look in self.names.items() if "." in name}
+        outer |= {name: trace for name, trace in self.names.items() if "." in name}
         self.names = outer
         return returned
 
@@ -349,8 +349,8 @@ def _largest(given: Sequence[ast.expr], known: Mapping[str, Value]) -> Value | N
     """Return the largest of the tensors, or pairs of them, that are mentioned in what is given as a state."""
     mentioned = [
         known[text]
-        for argument in given
-        for node in ast.walk(argument)
+        for expression in given
+        for node in ast.walk(expression)
         if (text := _text(node)) in known
     ]
     return max(filter(step_work, mentioned), key=step_work, default=None)
@@ -383,8 +383,8 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
                 branches = [case.body for case in cases]
         for branch in branches:
             inside = [inner for part in branch for inner in ast.walk(part)]
-            if target is None or not any(part is target.node for part in inside):
-                yield from (id(part) for part in inside if isinstance(part, ast.stmt))
+            if target is None or not any(inner is target.node for inner in inside):
+                yield from (id(inner) for inner in inside if isinstance(inner, ast.stmt))
 
 
 def _in_order(statements: Iterable[Statement]) -> list[Statement]:

@@ -27,7 +27,7 @@ def state_shape(value: Value) -> tuple[int, ...]:
     if value.type == "torch.Tensor":
         return value.shape or ()
     text = value.fields.get("first.shape", "") if value.items == "torch.Tensor" else ""
-    return tuple(int(number) for number in text.split(",")) if text else ()
+    return tuple(int(size) for size in text.split(",")) if text else ()
 
 
 def step_work(state: Value) -> int:

@@ -131,7 +131,7 @@ def _by_function(text: str) -> list[tuple[frozenset[str], list[Statement]]]:
                 for node in statement.walk()
                 if isinstance(node, ast.Call)
             ),
-            sorted(group, key=lambda each: each.first_line),
+            sorted(group, key=lambda member: member.first_line),
         )
         for group in groups.values()
     ]
@@ -155,26 +155,26 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
             continue
         inside = list(ast.walk(node))
         places = {
-            name.id
+            target.id
             for part in inside
             if isinstance(part, ast.Assign) and _draws_one(part.value)
-            for name in _parts(part.targets)
-            if isinstance(name, ast.Name)
+            for target in _parts(part.targets)
+            if isinstance(target, ast.Name)
         }
         takes = any(
-            isinstance(item, ast.Subscript) and not places.isdisjoint(_names_in(item.slice))
-            for item in inside
+            isinstance(part, ast.Subscript) and not places.isdisjoint(_names_in(part.slice))
+            for part in inside
         )
         lists = {
             name for part in inside if isinstance(part, ast.stmt) and (name := _appended_to(part))
         }
-        acts = any(isinstance(call, ast.Call) and called_name(call) in _ACTS for call in inside)
+        acts = any(isinstance(part, ast.Call) and called_name(part) in _ACTS for part in inside)
         end = node.end_lineno or node.lineno
         makes = any(
-            isinstance(call, ast.Call) and _makes(call) and not lists.isdisjoint(_names_in(call))
+            isinstance(part, ast.Call) and _makes(part) and not lists.isdisjoint(_names_in(part))
             for statement in statements
             if statement.first_line > end
-            for call in statement.walk()
+            for part in statement.walk()
         )
         if takes and makes and not acts:
             yield range(node.lineno, end + 1)
@@ -191,7 +191,7 @@ def _draws_one(value: ast.expr) -> bool:
 
 
 def _names_in(expression: ast.AST) -> set[str]:
-    return {name.id for name in ast.walk(expression) if isinstance(name, ast.Name)}
+    return {part.id for part in ast.walk(expression) if isinstance(part, ast.Name)}
 
 
 class _DrawnVariables:
@@ -208,7 +208,7 @@ class _DrawnVariables:
         part = self._part(statement)
         node = statement.node
         if isinstance(node, ast.Assign):
-            names = {name.id for name in _parts(node.targets) if isinstance(name, ast.Name)}
+            names = {target.id for target in _parts(node.targets) if isinstance(target, ast.Name)}
             if self.is_drawn(node.value):
                 self._names |= names
             else:
@@ -217,14 +217,16 @@ class _DrawnVariables:
                 self._indices |= names
         elif isinstance(node, ast.For) and part is SamplingPart.GATHER:
             # ``for s, a in batch: states.append(s)``: the lists are made of what was drawn.
-            self._names |= {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
+            self._names |= {
+                target.id for target in ast.walk(node.target) if isinstance(target, ast.Name)
+            }
         elif (appended := _appended_to(node)) and part is not None:
             self._names.add(appended)
         return part
 
     def _part(self, statement: Statement) -> SamplingPart | None:
         node = statement.node
-        calls = [call for call in statement.walk() if isinstance(call, ast.Call)]
+        calls = [part for part in statement.walk() if isinstance(part, ast.Call)]
         if any(_is_draw(call) for call in calls) or any(
             self._is_picking(part) for part in statement.walk()
         ):
@@ -236,7 +238,7 @@ class _DrawnVariables:
         if any(_is_permutation(part) for part in statement.walk()):
             return SamplingPart.PERMUTATION
         if isinstance(node, ast.For):
-            only_appends = all(_appended_to(part) for part in node.body)
+            only_appends = all(_appended_to(inner) for inner in node.body)
             return SamplingPart.GATHER if only_appends and self._mentions(node.iter) else None
         if _appended_to(node):
             return SamplingPart.GATHER if any(self._mentions(call) for call in calls) else None
@@ -249,8 +251,8 @@ class _DrawnVariables:
 
     def _picks(self, statement: Statement) -> bool:
         return any(
-            isinstance(node, Comprehension) and self._mentions(node.generators[0].iter)
-            for node in statement.walk()
+            isinstance(part, Comprehension) and self._mentions(part.generators[0].iter)
+            for part in statement.walk()
         )
 
     def _is_picking(self, node: ast.AST) -> bool:
@@ -263,8 +265,8 @@ class _DrawnVariables:
             isinstance(node.elt, ast.Subscript)
             and bool(_MEMORY.search(own_name(node.elt.value)))
             and any(
-                (isinstance(name, ast.Name) and name.id in self._indices) or _draws_indices(name)
-                for name in ast.walk(node.generators[0].iter)
+                (isinstance(part, ast.Name) and part.id in self._indices) or _draws_indices(part)
+                for part in ast.walk(node.generators[0].iter)
             )
         )
 
@@ -273,7 +275,7 @@ class _DrawnVariables:
         if self._is_picking(value):
             return True
         if isinstance(value, Comprehension):
-            makes = any(isinstance(call, ast.Call) and _makes(call) for call in ast.walk(value))
+            makes = any(isinstance(part, ast.Call) and _makes(part) for part in ast.walk(value))
             return not makes and self._mentions(value.generators[0].iter)
         if isinstance(value, ast.Call):
             if _makes(value) or _is_permutation(value):
@@ -294,9 +296,9 @@ class _DrawnVariables:
 
     def _mentions(self, expression: ast.AST) -> bool:
         return any(
-            (isinstance(node, ast.Name) and node.id in self._names)
-            or (isinstance(node, ast.Call) and (_is_draw(node) or self._is_call_of_drawing(node)))
-            for node in ast.walk(expression)
+            (isinstance(part, ast.Name) and part.id in self._names)
+            or (isinstance(part, ast.Call) and (_is_draw(part) or self._is_call_of_drawing(part)))
+            for part in ast.walk(expression)
         )
 
     def _is_call_of_drawing(self, call: ast.Call) -> bool:
@@ -331,8 +333,8 @@ def _is_random_element(node: ast.expr) -> bool:
         return False
     length = f"len({ast.unparse(node.value)})"
     return any(
-        isinstance(call, ast.Call) and called_name(call) not in _RECKONING
-        for call in ast.walk(node.slice)
+        isinstance(part, ast.Call) and called_name(part) not in _RECKONING
+        for part in ast.walk(node.slice)
     ) and length in ast.unparse(node.slice)
 
 
@@ -370,10 +372,10 @@ def _makes(call: ast.Call) -> bool:
 
 def _joins_tensors(statement: Statement) -> bool:
     return any(
-        isinstance(call, ast.Call)
-        and called_name(call) in _BY_ROW
-        and root_name(call.func) in TORCH
-        for call in statement.walk()
+        isinstance(part, ast.Call)
+        and called_name(part) in _BY_ROW
+        and root_name(part.func) in TORCH
+        for part in statement.walk()
     )
 
 

@@ -161,9 +161,9 @@ def _lists(statements: Iterable[Statement]) -> frozenset[str]:
         node = statement.node
         if isinstance(node, ast.Assign):
             names.update(
-                ast.unparse(each.target)
-                for each in assigned(node)
-                if isinstance(each.value, ast.List | ast.ListComp)
+                ast.unparse(assignment.target)
+                for assignment in assigned(node)
+                if isinstance(assignment.value, ast.List | ast.ListComp)
             )
         for call in statement.walk():
             match call:

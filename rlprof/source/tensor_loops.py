@@ -211,8 +211,8 @@ class _TurnWork:
                 self._names |= made
                 if self._tensors.holds(value):
                     self._tensors = self._tensors.and_also(made)
-        taken = (ast.unparse(item.value) for item in self._walk() if self._takes(item))
-        self.tensor = next((each for each in bound.values() if each), "") or next(taken, "")
+        taken = (ast.unparse(node.value) for node in self._walk() if self._takes(node))
+        self.tensor = next((tensor for tensor in bound.values() if tensor), "") or next(taken, "")
         """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
@@ -268,7 +268,7 @@ class _TurnWork:
 
     def _longest_row(self) -> float:
         """Numbers in the longest row that a turn takes, where it was seen."""
-        taken = [(item.value, item.slice) for item in self._walk() if self._takes(item)]
+        taken = [(node.value, node.slice) for node in self._walk() if self._takes(node)]
         rows = [
             prod(shape[_whole_axes(index) :])
             for owner, index in taken
@@ -295,16 +295,16 @@ class _TurnWork:
 
     @property
     def are_of_one_column(self) -> bool:
-        taken = [item.slice for item in self._walk() if self._takes(item)]
+        taken = [node.slice for node in self._walk() if self._takes(node)]
         return bool(taken) and all(
-            isinstance(taking, ast.Tuple)
-            and all(isinstance(index, ast.Name) for index in taking.elts)
-            for taking in taken
+            isinstance(subscript, ast.Tuple)
+            and all(isinstance(index, ast.Name) for index in subscript.elts)
+            for subscript in taken
         )
 
     def lines(self) -> Iterator[int]:
         """Yield the lines that do the work, with the loop's own where it takes a tensor apart itself."""
-        working = [each for each in self._body if self._is_work(each)]
+        working = [inner for inner in self._body if self._is_work(inner)]
         for statement in working:
             yield from statement.lines
         if working and self._iterates:
@@ -340,13 +340,13 @@ class _TurnWork:
             return True
         if _draws(call):
             return True
-        return any(self._tensors.holds(value) for value in _receiver(call))
+        return any(self._tensors.holds(receiver) for receiver in _receiver(call))
 
     def _is_of_turn(self, expression: ast.expr) -> bool:
         return self._tensors.holds(expression) and self._mentions_turn(expression)
 
     def _mentions_turn(self, node: ast.AST) -> bool:
-        return any(isinstance(name, ast.Name) and name.id in self._names for name in ast.walk(node))
+        return any(isinstance(part, ast.Name) and part.id in self._names for part in ast.walk(node))
 
     def _takes(self, node: ast.AST) -> TypeGuard[ast.Subscript]:
         return (

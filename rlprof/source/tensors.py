@@ -171,7 +171,7 @@ def _known(statements: Iterable[Statement], outer: Tensors, *, attributes: bool 
     others = {
         key
         for key, given in values.items()
-        if any(not _is_plain_number(argument) and not known.holds(argument) for argument in given)
+        if any(not _is_plain_number(value) and not known.holds(value) for value in given)
     }
     return Tensors(known.names, known.others | (others - likened))
 

@@ -50,7 +50,7 @@ class Value:
     @property
     def shapes(self) -> frozenset[tuple[int, ...]]:
         """All shapes that an array or a tensor was seen to have."""
-        return frozenset(shape for value in self._seen if (shape := shape_of(value.fields)))
+        return frozenset(shape for look in self._seen if (shape := shape_of(look.fields)))
 
     @property
     def lengths(self) -> frozenset[int]:
@@ -60,13 +60,13 @@ class Value:
     @property
     def counts(self) -> frozenset[int]:
         """Elements that a container was seen to have."""
-        told = (whole_number(value.fields.get("length", "")) for value in self._seen)
+        told = (whole_number(look.fields.get("length", "")) for look in self._seen)
         return frozenset(count for count in told if count is not None)
 
     @property
     def types(self) -> frozenset[str]:
         """All types that it was seen to have."""
-        return frozenset(value.fields.get("type", "") for value in self._seen)
+        return frozenset(look.fields.get("type", "") for look in self._seen)
 
     @property
     def function(self) -> str:
@@ -132,7 +132,7 @@ class Value:
         """Tell whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
         torch counts.
         """
-        looks = [value for value in self._seen if "optimized" in value.fields]
+        looks = [look for look in self._seen if "optimized" in look.fields]
         return (
             sum(look.looks for look in looks) >= fewest_looks
             and self.fields.get("gradients") == "1"
@@ -159,7 +159,7 @@ class Value:
     def calls_again(self) -> tuple[int, int]:
         """Calls of its function that were looked at: how many had inputs that another one had, and how many there were."""
         calls, once = (
-            max(whole_number(value.fields.get(field, "")) or 0 for value in self._seen)
+            max(whole_number(look.fields.get(field, "")) or 0 for look in self._seen)
             for field in ("calls", "once")
         )
         return calls - once, calls
@@ -168,10 +168,10 @@ class Value:
         """Windows of the recording in which the function of one whose values were compared was ``entered`` or left, or its line was
         ``reached``.
         """
-        return max(whole_number(value.fields.get(field, "")) or 0 for value in self._seen)
+        return max(whole_number(look.fields.get(field, "")) or 0 for look in self._seen)
 
     def _sum(self, field: str) -> int:
-        return sum(whole_number(value.fields.get(field, "")) or 0 for value in self._seen)
+        return sum(whole_number(look.fields.get(field, "")) or 0 for look in self._seen)
 
     @property
     def is_environment(self) -> bool:
@@ -250,7 +250,7 @@ class Value:
 
     def grows(self) -> bool:
         """Tell whether it was longer at nearly every look."""
-        sizes = [size for value in self._seen if (size := _size(value.fields)) is not None]
+        sizes = [size for look in self._seen if (size := _size(look.fields)) is not None]
         rises = sum(later > earlier for earlier, later in pairwise(sizes))
         return (
             len(sizes) >= 3

@@ -135,10 +135,10 @@ def _blocks(test: ast.expr) -> bool:
 def _has_short_timeout(call: ast.Call) -> bool:
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return any(
-        isinstance(constant, ast.Constant)
-        and isinstance(constant.value, int | float)
-        and constant.value < SHORT_S
-        for constant in given
+        isinstance(argument, ast.Constant)
+        and isinstance(argument.value, int | float)
+        and argument.value < SHORT_S
+        for argument in given
     )
 
 

@@ -102,7 +102,9 @@ class SourceModule:
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.statements: tuple[Statement, ...] = tuple(_statements(tree))
-        functions = {id(each.function): each.function for each in self.statements if each.function}
+        functions = {
+            id(member.function): member.function for member in self.statements if member.function
+        }
         self.functions: tuple[Function, ...] = tuple(
             sorted(
                 functions.values(), key=lambda function: (function.first_line, -function.last_line)
@@ -207,7 +209,10 @@ def _forget_operands(node: ast.AST) -> None:
         if isinstance(value, ast.expr) and not isinstance(value, ast.JoinedStr):
             setattr(node, name, _names_in(value))
         elif isinstance(value, list):
-            value[:] = [_names_in(part) if isinstance(part, ast.expr) else part for part in value]
+            value[:] = [
+                _names_in(element) if isinstance(element, ast.expr) else element
+                for element in value
+            ]
 
 
 def _names_in(expression: ast.expr) -> ast.expr:

@@ -46,7 +46,9 @@ def is_private(
         return False
     if attributes:
         return all(_is_private_attribute(each, attributes[0]) for each in modules)
-    if variable in {node.arg for node in ast.walk(function.node.args) if isinstance(node, ast.arg)}:
+    if variable in {
+        argument.arg for argument in ast.walk(function.node.args) if isinstance(argument, ast.arg)
+    }:
         return False
     return _is_private_in(module, function.node, variable, is_attribute=False)
 
@@ -60,9 +62,9 @@ def _is_private_in(module: SourceModule, scope: ast.AST, name: str, *, is_attrib
     values = 0
     stores = 0
     for node in ast.walk(scope):
-        for each in assigned(node):
-            if _is_it(each.target, name, is_attribute=is_attribute):
-                if each.is_unpacked or not makes(each.value, ()):
+        for assignment in assigned(node):
+            if _is_it(assignment.target, name, is_attribute=is_attribute):
+                if assignment.is_unpacked or not makes(assignment.value, ()):
                     return False
                 values += 1
         if _is_it(node, name, is_attribute=is_attribute):

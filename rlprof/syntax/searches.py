@@ -38,7 +38,7 @@ def _ends_at_a_goal(loop: ast.While) -> bool:
     """Tell whether it may end early: ``if place == goal: return``, or ``break``."""
     return any(
         isinstance(node, ast.If)
-        and any(isinstance(test, ast.Compare) for test in ast.walk(node.test))
+        and any(isinstance(part, ast.Compare) for part in ast.walk(node.test))
         and any(isinstance(statement, ast.Return | ast.Break) for statement in node.body)
         for node in ast.walk(loop)
     )

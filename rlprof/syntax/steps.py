@@ -44,7 +44,9 @@ def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
 def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
     function = module.function_at(first_line)
     own = [statement for statement in module.statements if statement.function is function]
-    unpacked = {each: found for each in own if (found := _unpacked_call(each))}
+    unpacked = {
+        own_statement: found for own_statement in own if (found := _unpacked_call(own_statement))
+    }
     if not 0 < len(unpacked) <= _MOST_CALLS or len(own) > _MOST_STATEMENTS:
         return ()
     of_function = _read(own, _imported(module))

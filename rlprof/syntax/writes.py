@@ -185,7 +185,9 @@ def _named_by(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, value
         case _:
             yield from (
-                (each.target, each.value) for each in assigned(node) if not each.is_unpacked
+                (assignment.target, assignment.value)
+                for assignment in assigned(node)
+                if not assignment.is_unpacked
             )
 
 

@@ -206,14 +206,14 @@ def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:
     found = [mapping for mapping in _mappings(file.devices) if isinstance(mapping.get("id"), int)]
     rocm = file.hip_runtime is not None or file.hip_driver is not None
     return TraceHeader(
-        devices=tuple(_device(properties) for properties in found),
+        devices=tuple(_device(mapping) for mapping in found),
         with_stack=bool(file.with_stack),
         is_rocm=rocm or any(call.name.startswith("hip") for call in calls),
     )
 
 
 def _mappings(value: object) -> Iterable[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _device(properties: Mapping[str, Any]) -> DeviceProperties:

@@ -40,7 +40,8 @@ def trace_document(view: TraceView, findings: TraceFindings, path: str) -> Itera
         yield _finding(finding, rank, view)
     if findings.also_seen:
         seen = [
-            Item(f"{printable(other.title)}: {other.evidence[0]}") for other in findings.also_seen
+            Item(f"{printable(seen_finding.title)}: {seen_finding.evidence[0]}")
+            for seen_finding in findings.also_seen
         ]
         yield Section("Also seen: worth knowing, but hardly any time", [Items(seen)])
     yield Section("The trace", [fact_table(list(_facts(view)))])

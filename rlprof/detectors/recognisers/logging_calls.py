@@ -329,7 +329,7 @@ def _built_before(module: SourceModule, calls: Sequence[_LogCall]) -> Iterator[E
 def _variables(
     module: SourceModule, function: Function, calls: Sequence[_LogCall]
 ) -> Iterator[EagerMessage]:
-    inside = [each for each in module.statements if each.function is function]
+    inside = [own for own in module.statements if own.function is function]
     takers: dict[str, list[_LogCall]] = defaultdict(list)
     reads_in_calls: dict[str, int] = defaultdict(int)
     for call in calls:
@@ -368,7 +368,8 @@ def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
         if function is None or not arguments or call.level == KEPT:
             continue
         parameters = {
-            argument.arg for argument in (*function.node.args.posonlyargs, *function.node.args.args)
+            parameter.arg
+            for parameter in (*function.node.args.posonlyargs, *function.node.args.args)
         }
         if set(_reads(arguments[0])) & (parameters - {"self", "cls"}) and _only_logs(
             statements[id(function)]

@@ -30,8 +30,8 @@ class OneRow:
             hot = list(self._tree.hot_nodes())
             asking = list(filter(self._asks, hot))
             answers = self._answers(asking)
-            taking = (each for each in hot if self._works_on(answers, each))
-            self._nodes = {above for place in (*asking, *taking) for above in self._way_up(place)}
+            taking = (hot_node for hot_node in hot if self._works_on(answers, hot_node))
+            self._nodes = {above for below in (*asking, *taking) for above in self._way_up(below)}
         return node in self._nodes
 
     def _way_up(self, node: int) -> Iterator[int]:

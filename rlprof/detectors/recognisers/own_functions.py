@@ -18,8 +18,8 @@ class OwnFunction(NamedTuple):
     @property
     def is_method(self) -> bool:
         return bool(self.function.class_name) and not any(
-            isinstance(name, ast.Name) and name.id == "staticmethod"
-            for name in self.function.node.decorator_list
+            isinstance(decorator, ast.Name) and decorator.id == "staticmethod"
+            for decorator in self.function.node.decorator_list
         )
 
     def given(
@@ -34,12 +34,12 @@ class OwnFunction(NamedTuple):
             return None
         first = names[: int(self.is_method)]
         names = names[len(first) :]
-        graphs = {id(argument) for argument in held}
-        every = {*names, *(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs)}
+        graphs = {id(graph) for graph in held}
+        every = {*names, *(argument.arg for argument in arguments.kwonlyargs)}
         every |= {argument.arg for argument in (arguments.vararg, arguments.kwarg) if argument}
         found = set(first) if receiver else set()
         if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
-            word.arg is None for word in call.keywords
+            given.arg is None for given in call.keywords
         ):
             return frozenset(found | every) if graphs else frozenset(found)
         if len(call.args) > len(names) and not arguments.vararg:

@@ -170,12 +170,12 @@ def _request(module: SourceModule, line: int) -> _Request | None:
             if called_name(call) not in _RECEIVES or worker is None:
                 continue
             before = [
-                other
-                for other in module.statements
-                if other.function is statement.function and other.first_line <= line
+                earlier
+                for earlier in module.statements
+                if earlier.function is statement.function and earlier.first_line <= line
             ]
-            calls = _calls(part for each in before for part in each.expressions())
-            asks = tuple(other for other in calls if called_name(other) in _SENDS)
+            calls = _calls(part for earlier in before for part in earlier.expressions())
+            asks = tuple(ask for ask in calls if called_name(ask) in _SENDS)
             return _Request(worker, call, asks) if asks else None
     return None
 
@@ -215,7 +215,7 @@ def _handed(
     """Return the request as a line sees it that calls ``function``: of the call's object, or of what it is given."""
     name = root_name(worker)
     parameters = [
-        argument.arg for argument in (*function.node.args.posonlyargs, *function.node.args.args)
+        parameter.arg for parameter in (*function.node.args.posonlyargs, *function.node.args.args)
     ]
     if name not in parameters:
         return None

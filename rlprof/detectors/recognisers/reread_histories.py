@@ -79,11 +79,11 @@ class RereadHistories:
                 continue
             if told.get(line) is None:
                 asked = (self._asked(node, line, call) for call in calls[line])
-                told[line] = next((each for each in asked if each is not None), None)
+                told[line] = next((reread for reread in asked if reread is not None), None)
             if (history := told[line]) is not None:
                 history.nodes.update((node, *called_right_there(self._tree, node, ("torch",))))
                 history.joining.update(self._joining(node))
-        return [each for each in told.values() if each is not None]
+        return [reread for reread in told.values() if reread is not None]
 
     def _recurrent_calls(self, node: int) -> Iterator[ast.Call]:
         """Yield the calls of recurrent networks on the line of a node."""
@@ -179,10 +179,10 @@ def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozense
 def _goes_both_ways(module: SourceModule) -> bool:
     """Tell whether a network of the file goes through sequences backwards, too: it needs all of one."""
     return any(
-        isinstance(node, ast.keyword)
-        and node.arg == "bidirectional"
-        and not (isinstance(node.value, ast.Constant) and node.value.value is False)
-        for node in ast.walk(module.tree)
+        isinstance(keyword, ast.keyword)
+        and keyword.arg == "bidirectional"
+        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+        for keyword in ast.walk(module.tree)
     )
 
 
@@ -251,9 +251,9 @@ def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
 def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
     """Tell whether what is read is returned, and the caller uses the last of it alone."""
     returned = [
-        function.node.value
-        for function in levels[0].module.statements_at(read.lineno)
-        if isinstance(function.node, ast.Return) and function.node.value is not None
+        statement.node.value
+        for statement in levels[0].module.statements_at(read.lineno)
+        if isinstance(statement.node, ast.Return) and statement.node.value is not None
     ]
     if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
         return False
@@ -262,10 +262,10 @@ def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
         name
         for target in levels[1].statement.node.targets
         for number, name in _names_of(target, len(parts))
-        if any(node is read for node in ast.walk(parts[number]))
+        if any(part is read for part in ast.walk(parts[number]))
     }
     above = parents(levels[1].module)
-    return bool(names) and all(_is_index(above.get(name), -1) for name in _reads(levels[1], names))
+    return bool(names) and all(_is_index(above.get(use), -1) for use in _reads(levels[1], names))
 
 
 def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:
@@ -286,5 +286,5 @@ def _is_index(node: ast.AST | None, number: int) -> bool:
         for part in parts
         if not (isinstance(part, ast.Slice) and part.lower is None)
     ]
-    texts = [ast.unparse(each) for each in told if each is not None]
+    texts = [ast.unparse(index) for index in told if index is not None]
     return str(number) in texts and set(texts) <= {str(number), "0"}

@@ -49,7 +49,7 @@ def _summed(loop: ast.For) -> str:
     }
     for stop in loop.body:
         if isinstance(stop, ast.If) and any(
-            isinstance(statement, ast.Return | ast.Break) for statement in stop.body
+            isinstance(inner, ast.Return | ast.Break) for inner in stop.body
         ):
             tested = {name.id for name in ast.walk(stop.test) if isinstance(name, ast.Name)}
             if compared := tested & sums.keys():
@@ -66,8 +66,8 @@ def _is_plain(statement: ast.stmt) -> bool:
             return isinstance(target, ast.Name)
         case ast.If(body=body, orelse=rest):
             return all(
-                isinstance(part, ast.Return | ast.Break) or _is_plain(part)
-                for part in (*body, *rest)
+                isinstance(inner, ast.Return | ast.Break) or _is_plain(inner)
+                for inner in (*body, *rest)
             )
     return False
 
@@ -78,7 +78,7 @@ def _item_of(expression: ast.expr, loop: ast.For, turn: set[str]) -> str:
         case ast.Subscript(value=container, slice=ast.Name(id=name)) if name in turn:
             return ast.unparse(container)
         case ast.Name(id=name) if name in turn:
-            return next((ast.unparse(part) for part in _gone_through(loop.iter)), "")
+            return next((ast.unparse(container) for container in _gone_through(loop.iter)), "")
     return ""
 
 

@@ -54,7 +54,7 @@ def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
     calls = [part for part in parts if isinstance(part, ast.Call) and called_name(part) in _SAVES]
     known = values.of(frame.file, statement) if calls else {}
     callees = (callee(call, known, module) for call in calls)
-    return any(not each.is_yours and each.name != _ROWS for each in callees)
+    return any(not called.is_yours and called.name != _ROWS for called in callees)
 
 
 def _opens(node: ast.With) -> bool:

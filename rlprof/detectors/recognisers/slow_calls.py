@@ -162,7 +162,7 @@ class SlowCalls:
         if call.calls_yours:
             return set(self._tree.subtree(top))
         return set(
-            self._tree.subtree(top, lambda each: self.lines.is_yours(self._tree.frame(each)))
+            self._tree.subtree(top, lambda node: self.lines.is_yours(self._tree.frame(node)))
         )
 
     def _look_at_answers(self, call: SlowCall, asking: Mapping[int, Line]) -> None:
@@ -242,7 +242,7 @@ class SlowCalls:
         if of_class not in self._diagonal:
             modules = (self.lines.module(file) for file in self._profile.sources)
             told = [takes_diagonals(module, of_class) for module in modules if module is not None]
-            known = [each for each in told if each is not None]
+            known = [answer for answer in told if answer is not None]
             self._diagonal[of_class] = bool(known) and all(known)
         return self._diagonal[of_class]
 
@@ -297,9 +297,15 @@ class SlowCalls:
             inner = [
                 child for child in tree.children(node) if not self.lines.is_yours(tree.frame(child))
             ]
-            below = [part for each in inner for part in tree.subtree(each)] if done.is_alone else []
+            below = (
+                [descendant for each in inner for descendant in tree.subtree(each)]
+                if done.is_alone
+                else []
+            )
             spent.nodes[done.part].update((node, *below))
-            spent.weights[line] += sum(tree.self_cost(part).wall_us for part in (node, *below))
+            spent.weights[line] += sum(
+                tree.self_cost(claimed).wall_us for claimed in (node, *below)
+            )
             spent.seen[line] = done.seen
 
 

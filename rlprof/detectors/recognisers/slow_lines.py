@@ -116,7 +116,7 @@ def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:
 
 def _does_many(call: ast.Call, keyword: str) -> bool:
     return bool(keyword) and (
-        len(call.args) > 2 or any(word.arg == keyword for word in call.keywords)
+        len(call.args) > 2 or any(argument.arg == keyword for argument in call.keywords)
     )
 
 

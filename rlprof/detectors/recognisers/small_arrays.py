@@ -187,7 +187,9 @@ def _size(expression: ast.expr, sizes: Mapping[str, str]) -> str:
     if isinstance(expression, ast.BinOp):
         return _size_of_operation(expression, sizes)
     if isinstance(expression, ast.Compare):
-        return _widest(_size(side, sizes) for side in (expression.left, *expression.comparators))
+        return _widest(
+            _size(operand, sizes) for operand in (expression.left, *expression.comparators)
+        )
     if isinstance(expression, ast.List | ast.Tuple):
         if len(expression.elts) > FEW or any(
             isinstance(element, ast.Starred) for element in expression.elts
@@ -206,7 +208,7 @@ def _looks_like_a_number(expression: ast.expr, sizes: Mapping[str, str]) -> bool
     """Tell whether ``expression`` is a number, an item by a constant index, or arithmetic with such."""
     if isinstance(expression, ast.BinOp):
         return all(
-            _looks_like_a_number(side, sizes) for side in (expression.left, expression.right)
+            _looks_like_a_number(operand, sizes) for operand in (expression.left, expression.right)
         )
     if isinstance(expression, ast.UnaryOp):
         return _looks_like_a_number(expression.operand, sizes)
@@ -230,7 +232,7 @@ def _size_of_operation(operation: ast.BinOp, sizes: Mapping[str, str]) -> str:
 def _widest(parts: Iterable[str]) -> str:
     found = set(parts)
     order = (_Size.MANY, _Size.UNKNOWN, _Size.LIKELY, _Size.FEW)
-    return next((name for name in order if name in found), _Size.NUMBER)
+    return next((size for size in order if size in found), _Size.NUMBER)
 
 
 def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:

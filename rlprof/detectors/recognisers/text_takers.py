@@ -111,18 +111,18 @@ def conditional_takers(module: SourceModule) -> Iterator[Wrapper]:
 
 def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
     given = function.node.args
-    parameters = {argument.arg for argument in (*given.posonlyargs, *given.args)} | _keyword_only(
+    parameters = {parameter.arg for parameter in (*given.posonlyargs, *given.args)} | _keyword_only(
         given
     )
-    parameters |= {argument.arg for argument in (given.vararg, given.kwarg) if argument}
+    parameters |= {parameter.arg for parameter in (given.vararg, given.kwarg) if parameter}
     uses = {name: _uses(name, function, body) for name in parameters - {"self", "cls"}}
     takes = frozenset(name for name, statements in uses.items() if statements)
     if not takes:
         return None
     used = [statement for name in takes for statement in uses[name] or ()]
-    tells = [_conditions(use) for use in used if _is_output(use)]
+    tells = [_conditions(statement) for statement in used if _is_output(statement)]
     # What is stored where the same holds as where it is told was seen with it.
-    is_told = all(any(told <= _conditions(use) for told in tells) for use in used)
+    is_told = all(any(told <= _conditions(statement) for told in tells) for statement in used)
     if not is_told and not all(
         _is_a_switch(test, parameters) for statement in used for test in statement.conditions
     ):
@@ -137,8 +137,8 @@ def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
 
 def _uses(name: str, function: Function, body: Sequence[Statement]) -> list[Statement] | None:
     """The statements that use the parameter; None where it is used on no condition, or to find out whether it holds."""
-    statements = [part for part in body if any(_reads(node, name) for node in part.walk())]
-    told = sum(_reads(node, name) for each in statements for node in each.walk())
+    statements = [using for using in body if any(_reads(node, name) for node in using.walk())]
+    told = sum(_reads(node, name) for using in statements for node in using.walk())
     inside = sum(_reads(node, name) for part in function.node.body for node in ast.walk(part))
     if told != inside:
         return None  # A function within it has it, too.
@@ -175,7 +175,7 @@ def _is_output(statement: Statement) -> bool:
 
 
 def _keyword_only(given: ast.arguments) -> set[str]:
-    return {kwonlyarg.arg for kwonlyarg in given.kwonlyargs}
+    return {argument.arg for argument in given.kwonlyargs}
 
 
 def names_in(expressions: Collection[ast.expr]) -> frozenset[str]:

@@ -91,7 +91,7 @@ class TurnInvariants:
                 inside.add(node)
                 continue
             stack = self._stack(node)
-            told = self._of(tuple(self._tree.frame(above) for above in stack))
+            told = self._of(tuple(self._tree.frame(level) for level in stack))
             if told is None or not self._is_as_read(node, told.pure):
                 continue
             if self._is_refuted(stack[0], stack[told.above], told):

@@ -67,7 +67,9 @@ def worker_start(profile: Profile) -> WorkerStart:
     )
     roles = {profile.process_roles.get(process.id, "") for process in processes}
     pooled = {process.id for process in processes}
-    others = {role for process, role in profile.process_roles.items() if process not in pooled}
+    others = {
+        role for process_id, role in profile.process_roles.items() if process_id not in pooled
+    }
     # Reading the stacks takes a while: not where all start-up together would be too little.
     enough = profile.start_up.total.wall_us >= MIN_SHARE_REMADE * profile.run.wall_us
     nodes = _starting_nodes(profile, roles - others) if processes and enough else frozenset()

@@ -35,16 +35,16 @@ def imported_files(folder: Path, checkout: Checkout, named: Collection[Path]) ->
     """
     own, other = checkout.own.resolve(), checkout.other.resolve()
     told = _named_files(folder)
-    ours = [path for path in told if _tree_of(path, own, other) == own]
-    theirs = [path for path in told if _tree_of(path, own, other) == other]
+    ours = [file for file in told if _tree_of(file, own, other) == own]
+    theirs = [file for file in told if _tree_of(file, own, other) == other]
     misled = list(_misled(theirs, own, other, named))
     tracked = (own / file for file in tracked_files(own))
     elsewhere = set(told).difference(tracked, misled)
     copies = list(copies_among(sorted(elsewhere), own, other))
     return ImportedFiles(
         is_told=bool(told),
-        own=len(ours) + sum(_tree_of(path, own, other) == own for path in named),
-        of_other=tuple(path.relative_to(other) for path in misled),
+        own=len(ours) + sum(_tree_of(file, own, other) == own for file in named),
+        of_other=tuple(file.relative_to(other) for file in misled),
         copies=tuple(copy.place for copy in copies),
         not_run=tuple(copy.place for copy in copies if copy.hides_change),
     )
@@ -217,7 +217,7 @@ def tracked_files(root: Path) -> frozenset[str]:
             slug="worktree-failed",
             hint="try `git ls-files --recurse-submodules` there",
         )
-    return frozenset(finding for finding in listed.out.split("\0") if finding)
+    return frozenset(file for file in listed.out.split("\0") if file)
 
 
 @lru_cache(maxsize=2)

@@ -140,7 +140,7 @@ def worktree_of(repository: Repository, parent: Path) -> Iterator[Worktree]:
 def _has_pointers(root: Path) -> bool:
     """Tell whether large files of head were left on their server: then base must not have them either."""
     listed = git(root, "ls-files", "-z", "--", ":(attr:filter=lfs)").out.split("\0")
-    return any(_start_of(root / finding) == _POINTER for finding in listed[:_FEW] if finding)
+    return any(_start_of(root / path) == _POINTER for path in listed[:_FEW] if path)
 
 
 def _start_of(file: Path) -> bytes:
@@ -183,9 +183,7 @@ def _fetch_submodules(place: Path, repository: Repository) -> None:
 def _submodules(root: Path) -> dict[str, bool]:
     """Tell whether each is checked out, by its path."""
     listed = git(root, "ls-files", "-z", "--stage").out.split("\0")
-    paths = [
-        finding.partition("\t")[2] for finding in listed if finding.startswith(_LINK_TO_A_COMMIT)
-    ]
+    paths = [entry.partition("\t")[2] for entry in listed if entry.startswith(_LINK_TO_A_COMMIT)]
     return {path: (root / path / ".git").exists() for path in paths}
 
 

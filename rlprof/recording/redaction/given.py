@@ -79,7 +79,9 @@ def is_plain(text: str) -> bool:
 def _given(node: ast.AST) -> Given:
     match node:
         case ast.Assign() | ast.AnnAssign():
-            yield from ((_name(each.target), each.value) for each in assigned(node))
+            yield from (
+                (_name(assignment.target), assignment.value) for assignment in assigned(node)
+            )
         case ast.AugAssign() | ast.NamedExpr():
             yield _name(node.target), node.value
         case ast.For() | ast.AsyncFor() | ast.comprehension():

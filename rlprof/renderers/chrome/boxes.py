@@ -104,7 +104,7 @@ def _laid_out(tree: CallTree, start: int, end: int, thinnest: float) -> Iterator
         node, left = pending.pop()
         cost = tree.total_cost(node)
         # In whole numbers, so that no box reaches beyond its caller.
-        first, last = (start + us * width // total for us in (left, left + cost.wall_us))
+        first, last = (start + edge * width // total for edge in (left, left + cost.wall_us))
         yield Box(node, first, last, cost)
         pending += side_by_side(tree.children(node), left)[::-1]
 
@@ -133,7 +133,9 @@ def sample_tracks(
         yield from thread_named(pid, tid, f"{thread.name}: samples", 10 + position)
         drawn = boxes(thread, detail.nodes, detail.slices, clock, thinnest)
         # Callers before what they call: of two boxes of one length readers take the first for the outer.
-        for box in sorted(drawn, key=lambda each: (each.start, -each.end, each.node)):
+        for box in sorted(
+            drawn, key=lambda drawn_box: (drawn_box.start, -drawn_box.end, drawn_box.node)
+        ):
             yield _event(box, detail.nodes, cwd, pid, tid)
 
 

@@ -95,7 +95,7 @@ def _finding(priced: PricedFinding, report: Report, tid: int, clock: Clock) -> E
         gives=wording.unglued(wording.price_after(priced, report)),
         confidence=finding.confidence.value,
         places=[f"{printable(location.file)}:{location.line}" for location in finding.locations],
-        evidence=[printable(wording.unglued(line)) for line in finding.evidence],
+        evidence=[printable(wording.unglued(text)) for text in finding.evidence],
         fix=printable(wording.unglued(finding.fix), 2_000),
     )
 

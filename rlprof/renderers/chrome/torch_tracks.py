@@ -81,13 +81,13 @@ def placed_windows(report: Report, windows: Sequence[DrawnWindow]) -> tuple[list
     were cut out; those of one moment as far apart as they were.
     """
     if not any(row.is_left_out for row in report.torch_windows):
-        return [Placed(each, each.trace.begun_us, 0) for each in windows], Clock()
+        return [Placed(drawn, drawn.trace.begun_us, 0) for drawn in windows], Clock()
     placed, insets = [], []
     by_moment: dict[int, list[DrawnWindow]] = defaultdict(list)
     for window in windows:
         by_moment[window.trace.begun_us].append(window)
     for at_us, together in sorted(by_moment.items()):
-        first = min(row.base_us + row.first for row in together)
+        first = min(drawn.base_us + drawn.first for drawn in together)
         longest = 0
         for window in together:
             offset = round(window.base_us + window.first - first)

@@ -125,7 +125,7 @@ def _arc(edge: Edge, names: int) -> Markup:
 
 def _labels(edges: Sequence[Edge], names: int) -> tuple[int, Markup]:
     """The shares, at the arcs and below each other; and how far down that goes."""
-    middles = sorted(edges, key=lambda box: (sum(_ends(box)), box.end - box.start))
+    middles = sorted(edges, key=lambda arc: (sum(_ends(arc)), arc.end - arc.start))
     lowest = -_LABEL_ROW
     texts = Markup("")
     for edge in middles:

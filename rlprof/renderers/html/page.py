@@ -93,7 +93,7 @@ def page(report: Report) -> str:
 def _title(report: Report) -> str:
     run = report.run
     # `rlprof run -- python train.py` names python as what it starts.
-    script = next((word for word in run.command if word.endswith(".py")), run.script)
+    script = next((argument for argument in run.command if argument.endswith(".py")), run.script)
     name = run.label or PurePosixPath(script).name or wording.command(report) or "a run"
     return cut_middle(printable(name), 80)
 

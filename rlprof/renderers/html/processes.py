@@ -101,7 +101,7 @@ def graph_of_waits(report: Report) -> Markup | None:
             longest[wait.role, role] = max(known, (wait.share, wait.kind))
     if not longest:
         return None
-    heaviest = sorted(longest.items(), key=lambda pair: (-pair[1][0], pair[0]))
+    heaviest = sorted(longest.items(), key=lambda edge: (-edge[1][0], edge[0]))
     names: list[str] = []
     for (who, whom), _ in heaviest:
         names += [name for name in dict.fromkeys((who, whom)) if name not in names]

@@ -93,7 +93,7 @@ def _as_written(value: Any) -> Any:
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
-        return {key: _as_written(item) for key, item in value.items()}
+        return {key: _as_written(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [_as_written(item) for item in value]
     return value

@@ -159,13 +159,13 @@ def gravest_first(notes: Iterable[Note]) -> list[Note]:
 def known_causes(report: Report) -> list[PricedFinding]:
     """Return the known causes of lost steady time."""
     return [
-        finding for finding in all_known(report) if finding.finding.phase is not PhaseKind.START_UP
+        priced for priced in all_known(report) if priced.finding.phase is not PhaseKind.START_UP
     ]
 
 
 def paid_once(report: Report) -> list[PricedFinding]:
     """Known causes of a long start-up: they have seconds, and make no step faster."""
-    return [finding for finding in all_known(report) if finding.finding.phase is PhaseKind.START_UP]
+    return [priced for priced in all_known(report) if priced.finding.phase is PhaseKind.START_UP]
 
 
 def all_known(report: Report) -> list[PricedFinding]:
@@ -323,7 +323,7 @@ def verdict(report: Report) -> str:
 def first_gain(report: Report) -> str:
     """``fixing the first two gives 2.1× to 2.4×``; empty where the first finding makes no steps faster."""
     steady = report.throughput.steady_sps is not None
-    first = list(takewhile(lambda finding: steady and finding.sps_after, known_causes(report)))[
+    first = list(takewhile(lambda priced: steady and priced.sps_after, known_causes(report)))[
         :_FIRST_FIXES
     ]
     times = rate_after(1.0, saved_together(first))

@@ -183,6 +183,17 @@ def test_what_a_library_does_by_itself_is_not_read(monkeypatch):
     assert "import os" not in read
 
 
+def test_nor_does_it_make_its_function_one():
+    run = a_run().process("main", steps=1000).source(SELF_PLAY.file, SELF_PLAY.text)
+    root, training = SELF_PLAY.at("main(Net()", "<module>"), SELF_PLAY.at("loss = train", "main")
+    play = root, SELF_PLAY.at("play(roots)", "main")
+    run.spends(6.9, *play, "game.py:9 play").spends(0.05, *play, BACKWARD)
+    run.spends(0.5, root, training, SELF_PLAY.at("loss = net", "train"), LINEAR)
+    run.spends(2.55, root, training, SELF_PLAY.at("loss.backward", "train"), BACKWARD)
+
+    assert shares(run)["other"] == 0.69
+
+
 def in_go(piece: str) -> str:
     return IN_ONE_FUNCTION.at(piece, "go")
 
