@@ -125,24 +125,38 @@ def _asks_for_what_it_carries(
     left = carried([statement for statement in module.statements if statement.first_line in body])
     return any(
         isinstance(call, ast.Call)
-        and (callee := value_of(call.func, known)) is not None
-        and callee.is_network
+        and _asks_a_network(call, known)
         and not left.isdisjoint(variables_read(*call.args))
         for call in ast.walk(node)
     )
+
+
+def _asks_a_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    """Tell whether a network is called, or handed to what is called, or asked by a name that says so."""
+    values = (value_of(part, known) for part in (call.func, *call.args))
+    return any(value is not None and value.is_network for value in values) or asks_a_policy(call)
 
 
 def _gone_through(node: ast.For | Comprehension, known: Mapping[str, Value]) -> Iterator[Value]:
     """Yield what is named in the loop's head, and what its body indexes with the loop's variable."""
     loop = _loop(node)
     named = [part for part in ast.walk(loop.iterable) if isinstance(part, ast.Name | ast.Attribute)]
+    items = [item for item in ast.walk(node) if isinstance(item, ast.Subscript)]
+    # What is written for a later turn (``seen[t + 1] = ...``) is gone through in time.
+    over_time = {
+        ast.unparse(item.value)
+        for item in items
+        if isinstance(item.ctx, ast.Store)
+        and isinstance(item.slice, ast.BinOp)
+        and variables_read(item.slice) & loop.targets
+    }
     indexed = [
         item.value
-        for item in ast.walk(node)
-        if isinstance(item, ast.Subscript)
-        and isinstance(item.ctx, ast.Load)
+        for item in items
+        if isinstance(item.ctx, ast.Load)
         and isinstance(item.slice, ast.Name)
         and item.slice.id in loop.targets
+        and ast.unparse(item.value) not in over_time
     ]
     for expression in (*named, *indexed):
         value = value_of(expression, known)

@@ -537,15 +537,41 @@ ROLLOUT = Script(
         for t in range(len(batch)):
             logits = net(torch.from_numpy(batch[t]))
             keep(logits)
+
+    def choose(net, obs):
+        return net(torch.from_numpy(obs)).argmax()
+
+    def chosen_again(net, batch):
+        for t in range(len(batch)):
+            keep(choose(net, batch[t]))  # again
+
+    def written_ahead(env, net, batch):
+        for t in range(len(batch)):
+            action = choose(net, batch[t])  # ahead
+            batch[t + 1] = env.step(action)
+
+    def handed(env, net, obs, batch):
+        for t in range(len(batch)):
+            action = choose(net, obs) + batch[t]  # handed
+            obs = env.step(action)
     """,
 )
+ASKS = {
+    "collect": "logits = net(torch.from_numpy(obs))",
+    "replayed": "logits = net(torch.from_numpy(batch[t]))",
+    "chosen_again": "# again",
+    "written_ahead": "# ahead",
+    "handed": "# handed",
+}
 
 
-@pytest.mark.parametrize(("function", "told"), [("collect", False), ("replayed", True)])
-def test_a_rollout_does_not_know_the_next_row_yet(function: str, told: bool):
-    given = {"collect": "obs", "replayed": "batch[t]"}[function]
-    line = ROLLOUT.at(f"logits = net(torch.from_numpy({given}))", function)
-    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, line, FORWARD)
+@pytest.mark.parametrize("function", ASKS)
+def test_a_rollout_does_not_know_the_next_row_yet(function: str):
+    line = ROLLOUT.at(ASKS[function], function)
+    choosing = ROLLOUT.at(".argmax()", "choose")
+    is_handed = "choose(" in ROLLOUT.text.splitlines()[ROLLOUT.line(ASKS[function]) - 1]
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(5.0, line, *([choosing] if is_handed else []), FORWARD)
     run.spends(5.0, "env.py:3 step")
     row = "type=numpy.ndarray shape=8 dtype=f4"
     run.sees(
@@ -555,8 +581,9 @@ def test_a_rollout_does_not_know_the_next_row_yet(function: str, told: bool):
         obs=row,
         **{"batch[t]": row},
     )
+    run.sees(choosing, net=NETWORK, obs=row)
 
-    assert bool(detect(DETECTOR, run, ROLLOUT)) is told
+    assert bool(detect(DETECTOR, run, ROLLOUT)) is (function in {"replayed", "chosen_again"})
 
 
 READS = Script(
