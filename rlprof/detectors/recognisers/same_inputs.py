@@ -49,6 +49,9 @@ NUMBERS_OF_A_PLACE: Final = 3
 LARGER: Final = 20
 """Numbers that the part which is the same works on, for each of the others on its line."""
 
+_INTERFACE: Final = frozenset({"reset", "step"})
+"""Methods of an environment."""
+
 _COMPUTING: Final = frozenset(("", "numpy", "scipy", "torch", "rlprof"))
 """Packages whose functions pure work may pass through, besides those of Python: ours is the probe."""
 
@@ -102,7 +105,11 @@ class SameInputs:
             if work is None or not self.lines.is_repeated(node):
                 continue
             key = (frame.file, work.pure.function or f"in {work.enclosing}", work.pure.is_part)
-            if self._does_more(node, work.pure) or self._is_same_by_luck(node, work):
+            if (
+                self._does_more(node, work.pure)
+                or self._is_same_by_luck(node, work)
+                or self._makes_an_environment(node)
+            ):
                 refused.add(key)
                 continue
             inside.add(node)
@@ -120,6 +127,22 @@ class SameInputs:
         """Tell whether what runs there is what the source says."""
         frame = self._tree.frame(node)
         return not self._is_overridden(frame, pure) and not self._does_more(node, pure)
+
+    def _makes_an_environment(self, node: int) -> bool:
+        """Tell whether it is a part of making an environment: that this is made anew is the cause."""
+        for around in (node, *self._tree.ancestors(node)):
+            frame = self._tree.frame(around)
+            module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
+            function = module.function_at(frame.line) if module else None
+            if module is not None and function is not None and function.node.name == "__init__":
+                methods = {
+                    other.node.name
+                    for other in module.functions
+                    if other.class_name == function.class_name
+                }
+                if methods >= _INTERFACE:
+                    return True
+        return False
 
     def _is_same_by_luck(self, node: int, work: PureWork) -> bool:
         """Tell whether it is given a number out of what a call of the same turn has returned, as a step's reward: -1 each time until the goal."""

@@ -422,3 +422,53 @@ def on_rewards(call: str) -> list[Finding]:
 def test_a_number_that_each_step_returns_is_the_same_by_luck():
     assert not on_rewards("total = shaped(")
     assert on_rewards("again = shaped(")
+
+
+ANEW = Script(
+    "anew.py",
+    """
+    class Maze:
+        def __init__(self, size):
+            self.size = size
+            self.distance = self.distances()
+
+        def distances(self):
+            return [k * k for k in range(self.size)]
+
+        def reset(self):
+            return 0
+
+        def step(self, action):
+            return 0, 0.0, True
+
+    class Table(object):
+        def __init__(self, size):
+            self.size = size
+            self.squares = self.rows()
+
+        def rows(self):
+            return [k * k for k in range(self.size)]
+
+    def train():
+        while True:
+            maze = Maze(24)
+            table = Table(24)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "told"), [("Maze", "distances", 0), ("Table", "rows", 1)]
+)
+def test_what_an_environment_computes_when_it_is_made_anew_is_another_finding(
+    name: str, method: str, told: int
+):
+    made = ANEW.at(f"= {name}(24)", "train")
+    inside = ANEW.at(f"self.{method}()", f"{name}.__init__")
+    number = ANEW.text[: ANEW.text.index(f"def {method}")].count("\n") + 2
+    work = f"anew.py:{number} {name}.{method}"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, made, inside, work).spends(6.0, ANEW.at("while True", "train"))
+    run.sees(work, self__size=looks("type=int", f"same=9 other=0 {CALLED}"))
+
+    assert len(detect(DETECTOR, run, ANEW)) == told
