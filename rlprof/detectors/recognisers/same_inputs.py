@@ -12,6 +12,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
@@ -240,12 +241,30 @@ class SameInputs:
         is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value)
             and not self._values.changes(frame.file, frame.function, text)
+            and not self._is_updated(frame, text)
             for text, value in inputs.items()
         )
         around = self._values.between(frame.file, pure.lines)
         if not is_same or (pure.is_part and not _is_most(inputs, around)):
             return None
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure))
+
+    def _is_updated(self, frame: Frame, text: str) -> bool:
+        """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same."""
+        module = self.lines.module(frame.file)
+        function = module.function_at(frame.line) if module else None
+        for statement in module.statements if module else ():
+            if statement.function is not function:
+                continue
+            node = statement.node
+            if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
+                return True
+            if any(
+                ast.unparse(each.target) == text and _reads(each.value, text)
+                for each in assigned(node)
+            ):
+                return True
+        return False
 
     def _read_calls(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
         """A function that was called with inputs that it had before, if they are short enough to look its result up by them."""
@@ -289,6 +308,10 @@ def is_a_place(value: Value) -> bool:
     """Tell whether it is a few numbers that are others from call to call."""
     same, pairs = value.pairs
     return value.leaves <= NUMBERS_OF_A_PLACE and pairs - same >= LEAST_MOVED * max(1, pairs)
+
+
+def _reads(value: ast.expr, text: str) -> bool:
+    return any(isinstance(part, ast.expr) and ast.unparse(part) == text for part in ast.walk(value))
 
 
 def _methods(module: SourceModule) -> set[str]:

@@ -472,3 +472,37 @@ def test_what_an_environment_computes_when_it_is_made_anew_is_another_finding(
     run.sees(work, self__size=looks("type=int", f"same=9 other=0 {CALLED}"))
 
     assert len(detect(DETECTOR, run, ANEW)) == told
+
+
+STATE = Script(
+    "state.py",
+    """
+    import numpy as np
+
+    class Swarm:
+        def step(self, push):
+            self.state = 0.98 * self.state + push
+            distance = np.abs(self.state).mean(axis=1)
+            goal = np.abs(self.goal).mean(axis=1)
+            return self.state, distance, goal
+
+    def train(swarm):
+        while True:
+            swarm.step(push())
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "operand", "told"), [("distance =", "state", 0), ("goal =", "goal", 1)]
+)
+def test_a_state_is_the_same_by_luck(line: str, operand: str, told: int):
+    """One that has become NaN."""
+    work = STATE.at(line, "Swarm.step")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, STATE.at("swarm.step", "train"), work)
+    run.spends(6.0, STATE.at("while True", "train"))
+    array = "type=numpy.ndarray shape=16,8 dtype=f4"
+    run.sees(work, **{f"self__{operand}": looks(array, f"same=9 other=0 {CALLED}")})
+
+    assert len(detect(DETECTOR, run, STATE)) == told
