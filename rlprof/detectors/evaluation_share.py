@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -24,6 +24,9 @@ MIN_SHARE: Final = 0.05
 
 MOST_SHARE: Final = 0.95
 """Beyond that it is the training itself that is taken for an evaluation."""
+
+NOTHING_ELSE: Final = 0.8
+"""Part of its work that a process evaluates from which on it does nothing else: the rest is getting weights."""
 
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are made (90 %), or hardly any."""
@@ -53,9 +56,11 @@ class _Search:
         """Part of the steps that evaluations make, where one takes as long as another."""
         return self._step_us[True] / max(1, sum(self._step_us.values()))
 
-    def run(self) -> None:
+    def run(self, left_out: frozenset[int] = frozenset()) -> None:
         for node in self.tree.hot_nodes():
             parent = self.tree.nodes[node].parent
+            if node in left_out:
+                continue
             if parent in self.nodes:
                 self.nodes.add(node)
             elif (place := self._place(node)) != NO_PARENT:
@@ -147,6 +152,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     search = _Search(profile)
     search.run()
+    if apart := _beside_the_training(profile, search.nodes):
+        search = _Search(profile)
+        search.run(left_out=apart)
     total = sum(search.weights.values())
     if (
         not whole
@@ -169,6 +177,24 @@ def detect(profile: Profile) -> Iterable[Finding]:
         "the episodes that are trained on cost nothing.",
         confidence=Confidence.MEASURED,
     )
+
+
+def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> frozenset[int]:
+    """Return the nodes of processes that do nothing but evaluate, and that no training waits for."""
+    waited_us: dict[int, float] = defaultdict(float)
+    for wait in profile.waits:
+        for process, part in wait.on if wait.thread in profile.critical.threads else ():
+            waited_us[process] += part * wait.wall_us
+    apart: set[int] = set()
+    of_others: set[int] = set()
+    for worker in profile.activities:
+        busy_us = {node: cost.busy_us for node, cost in worker.tree.self_costs()}
+        own_us = sum(us for node, us in busy_us.items() if node in evaluating)
+        does_nothing_else = own_us >= NOTHING_ELSE * sum(busy_us.values()) > 0
+        is_waited_for = waited_us[worker.process] >= MIN_SHARE * profile.critical.wall_us
+        is_apart = worker.is_main and does_nothing_else and not is_waited_for
+        (apart if is_apart else of_others).update(worker.tree.hot_nodes())
+    return frozenset(apart - of_others)
 
 
 def _counted_too(profile: Profile, share: float) -> Iterator[str]:

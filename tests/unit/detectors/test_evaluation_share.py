@@ -5,7 +5,7 @@ import pytest
 from rlprof.detectors.evaluation_share import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
 
 TRAIN = Script(
     "train.py",
@@ -358,3 +358,18 @@ def test_a_rollout_is_an_evaluation_where_only_numbers_of_it_are_read(call, func
     run.spends(6.0, "train.py:3 main", f"{SITE}/torch/_tensor.py:500 Tensor.backward")
 
     assert len(detect(DETECTOR, run, PLAYED_WHOLE)) == number
+
+
+GET = f"{STDLIB}/multiprocessing/queues.py:100 Queue.get"
+
+
+@pytest.mark.parametrize(("waits_s", "told"), [(0.0, False), (3.0, True)])
+def test_a_process_of_its_own_that_evaluates_costs_the_training_nothing(waits_s: float, told: bool):
+    """Unless the training waits for what it finds."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "8"})
+    run.process("main", steps=1000).spends(10.0 - waits_s, *COLLECT, STEP)
+    run.spends(waits_s, TRAIN.at("evaluate_policy", "main"), GET, idle=True)
+    run.process("evaluator", steps=300).spends(4.0, SCORE, PLAYED, STEP)
+    run.spends(6.0, "train.py:90 evaluator", GET, idle=True)
+
+    assert bool(found(run)) is told
