@@ -16,8 +16,8 @@ from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.syntax.module import SourceModule, called_name
 from rlprof.units import count, percent
 
-MIN_SHARE: Final = 0.08
-"""Least part of the wait that goes: starting chunks and passing results takes a few per cent of it, too."""
+MIN_SHARE: Final = 0.15
+"""Least part of the wait that goes: on two cores that others use as well, a healthy pool was idle for a tenth of it."""
 
 WAKE_UPS: Final = calibrated(
     2.0,

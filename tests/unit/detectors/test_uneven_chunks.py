@@ -118,8 +118,8 @@ def test_who_is_no_worker_of_the_pool_does_not_count():
 
 
 def test_what_handing_on_takes_does_not_count():
-    """A second of 9.5 is idle; the pool's own threads explain 0.8 of it."""
+    """Two seconds of 9.5 are idle; the pool's own threads explain 0.8 of it."""
     handing = (0.4, "pool.py:3 handle")
 
-    assert found(a_generation(idle_s=(1.5, 1.5)))
-    assert not found(a_generation(idle_s=(1.5, 1.5), handing=handing))
+    assert found(a_generation(idle_s=(2.5, 2.5)))
+    assert not found(a_generation(idle_s=(2.5, 2.5), handing=handing))
