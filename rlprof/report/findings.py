@@ -66,7 +66,8 @@ def _slowed(windows: Iterable[WindowView]) -> Iterator[Note]:
             "torch-windows-slowed-cuda",
             "Windows of torch's profiler were taken in a process that uses CUDA. After the first one each launch of a kernel "
             "takes longer until the process ends: where launches bound the rate, it was up to a fifth lower in runs on an "
-            "H200, and so is the rate given here. --torch auto takes none there.",
+            "H200, and so is the rate given here. With TEARDOWN_CUPTI=1 in its environment torch takes that away again after each "
+            "window (CUDA 12.6 or later; before, it may crash). --torch auto takes none there.",
         )
 
 

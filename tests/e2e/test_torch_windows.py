@@ -435,6 +435,30 @@ def test_a_program_without_an_optimizer_has_timed_windows(write, rlprof_run):
     assert "aten::addmm" in names(result.recording.torch_windows[0], "cpu_op")
 
 
+WARNS = """
+import warnings
+import torch._inductor.config
+
+prepared = torch.profiler._KinetoProfile.prepare_trace
+
+def warns(self):
+    warnings.warn("Profiler clears events at the end of each cycle")
+    return prepared(self)
+
+torch.profiler._KinetoProfile.prepare_trace = warns
+train_for(3)
+"""
+"""As torch 2.10 and 2.11 do, wherever their compiler is loaded."""
+
+
+@pytest.mark.slow
+def test_a_torch_that_warns_as_a_profiler_is_prepared_is_kept_from_it(train):
+    result = train(WARNS)
+
+    assert {fate for _, fate in windows(result)} == {"written"}
+    assert "Profiler clears" not in result.err
+
+
 @pytest.mark.slow
 def test_a_long_window_ends_by_its_time(train):
     result = train("train_for(4)", steps=1000)

@@ -45,6 +45,9 @@ for update in range({UPDATES}):
         break
 """
 
+LOOP_LINE = 8
+"""The network's own copies to the GPU are made above it."""
+
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
@@ -64,7 +67,7 @@ def test_planted_reads_and_copies_are_counted_to_the_line(recording):
     sites = {
         (site.line, site.method): site
         for site in recording.sync_sites
-        if site.file.endswith("train.py") and site.device == "gpu"
+        if site.file.endswith("train.py") and site.device == "gpu" and site.line >= LOOP_LINE
     }
 
     assert {key: site.calls for key, site in sites.items()} == {
@@ -84,8 +87,11 @@ def test_windows_have_rows_of_the_gpu_and_as_many_syncs_as_were_planted(recordin
     assert plain.view is not None
     assert plain.view.has_device
     assert plain.view.busy_share > 0
-    # The copy, ``.item()`` and the branch: three blocking calls an update.
-    assert len(plain.view.blocking.calls) == pytest.approx(3 * plain.window.updates, abs=3)
+    blocking = plain.view.blocking
+    uploads = sum(blocking.is_upload(call) for call in blocking.calls)
+    # A copy of pageable memory is two calls, the copy and its wait; ``.item()`` and the branch are one each.
+    assert uploads == pytest.approx(2 * plain.window.updates, abs=2)
+    assert len(blocking.calls) - uploads == pytest.approx(2 * plain.window.updates, abs=2)
 
 
 def test_the_report_names_the_reads_and_the_copies(recording):

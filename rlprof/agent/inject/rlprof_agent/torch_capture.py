@@ -164,10 +164,12 @@ class Capture:
 
 
 def _prepare(profile: Any) -> None:
-    if "torch._inductor" in sys.modules:
-        profile.prepare_trace()
-        return
-    # That would import torch's compiler, which takes seconds, to ask it for graphs that it makes.
+    """Do what ``prepare_trace`` of torch does, without two things of it: it imports torch's compiler, which takes seconds, and in torch
+    2.10 and 2.11 it warns on stderr that a profiler keeps one cycle only.
+    """
+    config = sys.modules.get("torch._inductor.config")
+    if config is not None:
+        profile.has_cudagraphs = config.triton.cudagraphs
     profile.profiler = _torch().autograd.profiler.profile(
         use_device=profile.use_device,
         with_stack=profile.with_stack,
