@@ -146,22 +146,24 @@ class SameInputs:
         return False
 
     def _is_same_by_luck(self, node: int, work: PureWork) -> bool:
-        """Tell whether it is given a number out of what a call of the same turn has returned, as a step's reward: -1 each time until the goal."""
+        """Tell whether it is given a number out of what a call of the same turn has returned, or a list of such: a step's reward is -1 each time
+        until the goal, and a state without noise comes to rest.
+        """
         inputs = work.inputs.items()
-        numbers = [text for text, value in inputs if value.is_plain and text.isidentifier()]
-        caller = self.lines.owner(self._tree.nodes[node].parent)
-        if work.again or work.searched or not numbers or caller == NO_PARENT:
+        may_be = any(
+            (value.is_plain or value.type == "list") and text.isidentifier()
+            for text, value in inputs
+        )
+        is_call = bool(work.pure.function)
+        caller = self.lines.owner(self._tree.nodes[node].parent) if is_call else node
+        if work.again or work.searched or not may_be or caller == NO_PARENT:
             return False
         frame = self._tree.frame(caller)
         module = self.lines.module(frame.file)
         loop = module.innermost_loop(frame.line) if module else None
         if module is None or loop is None:
             return False
-        returned: set[str] = set()
-        for part in ast.walk(loop):
-            match part:
-                case ast.Assign(targets=[ast.Tuple() as names], value=ast.Call()):
-                    returned |= variables_assigned(names)
+        returned = _returned(loop)
         return any(
             variables_read(*call.args) & returned
             for statement in module.statements_at(frame.line)
@@ -302,6 +304,21 @@ class SameInputs:
             return None
         windows = self._windows(frame, pure)
         return PureWork(pure, inputs, frame.function, windows, searched=least)
+
+
+def _returned(loop: ast.AST) -> set[str]:
+    """Return the variables that a loop unpacks from calls, and the lists that it appends them to."""
+    returned: set[str] = set()
+    for part in ast.walk(loop):
+        match part:
+            case ast.Assign(targets=[ast.Tuple() as names], value=ast.Call()):
+                returned |= variables_assigned(names)
+    for part in ast.walk(loop):
+        match part:
+            case ast.Call(func=ast.Attribute(ast.Name(name), "append"), args=[item]):
+                if variables_read(item) & returned:
+                    returned.add(name)
+    return returned
 
 
 def is_a_place(value: Value) -> bool:

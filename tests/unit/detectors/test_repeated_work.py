@@ -404,6 +404,18 @@ REWARDS = Script(
             seen, reward, done, _, _ = env.step(1)
             total = shaped(reward, scale)
             again = shaped(0.5, scale)
+
+    def mean_of(rewards, scale):
+        return float(np.mean(rewards) * scale)
+
+    def roll_out(env, scale, fixed):
+        while True:
+            rewards = []
+            for _ in range(64):
+                seen, reward, done, _, _ = env.step(1)
+                rewards.append(reward)
+            mean = mean_of(rewards, scale)
+            other = mean_of(fixed, scale)
     """,
 )
 
@@ -422,6 +434,18 @@ def on_rewards(call: str) -> list[Finding]:
 def test_a_number_that_each_step_returns_is_the_same_by_luck():
     assert not on_rewards("total = shaped(")
     assert on_rewards("again = shaped(")
+
+
+@pytest.mark.parametrize(("call", "is_told"), [("mean =", False), ("other =", True)])
+def test_a_list_of_what_steps_return_is_the_same_by_luck(call: str, is_told: bool):
+    inside = REWARDS.at("np.mean(rewards)", "mean_of")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, REWARDS.at(call, "roll_out"), inside)
+    run.spends(6.0, REWARDS.at("env.step(1)", "roll_out"))
+    same = f"same=9 other=0 {CALLED}"
+    run.sees(inside, rewards=looks("type=list length=64", same), scale=looks("type=float", same))
+
+    assert bool(detect(DETECTOR, run, REWARDS)) is is_told
 
 
 ANEW = Script(
