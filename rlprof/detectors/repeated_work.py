@@ -45,6 +45,9 @@ AROUND: Final = Range(0.0, 0.5)
 OF_TURNS: Final = Range(0.0, 0.98)
 """Part of what is computed anew in each turn of a loop that goes, where nobody knows how many there are: nothing of one turn, nearly all of many."""
 
+MOST_OF_A_LINE: Final = 0.5
+"""Part of a line's time from which on it is that of what it calls."""
+
 _KEEP: Final = (
     "Compute it once, before the loop or where its inputs are made, and keep the result; where they change later, "
     "compute it anew then. Hand out a copy to those who write to it."
@@ -65,18 +68,25 @@ _OF_A_CALL: Final = (ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.Tuple,
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     search = SameInputs(profile)
+    turns = TurnInvariants(profile, search.lines, search.is_as_read).found()
     told: set[int] = set()
     for repeated in search.found():
         calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
         time = calls_time(profile.steady, calls)
-        is_worth_it = _is_kept(repeated.work, profile, time)
+        is_worth_it = _is_kept(repeated.work, profile, time) and not _is_of_turns(time, turns)
         if whole and time.total_us >= MIN_SHARE * whole and is_worth_it:
             told |= repeated.nodes
             yield _finding(profile, search.lines, repeated, time)
-    for invariant in TurnInvariants(profile, search.lines, search.is_as_read).found():
+    for invariant in turns:
         enough = whole and sum(invariant.weights.values()) >= MIN_SHARE * whole
         if enough and told.isdisjoint(invariant.nodes):
             yield _of_turns(profile, search.lines, invariant)
+
+
+def _is_of_turns(time: LineTime, turns: Iterable[Invariant]) -> bool:
+    """Tell whether it is a line that calls what each turn of a loop computes anew, and does little more: the source says why that stays the same."""
+    inside = sum(sum(each.weights.values()) for each in turns if each.nodes < time.nodes)
+    return inside >= MOST_OF_A_LINE * time.total_us
 
 
 def _is_kept(work: PureWork, profile: Profile, time: LineTime) -> bool:

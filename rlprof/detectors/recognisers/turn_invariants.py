@@ -83,7 +83,7 @@ class TurnInvariants:
         self._changes = TurnChanges([module for module in modules if module is not None])
         self._known: dict[tuple[Frame, ...], _Read | None] = {}
 
-    def found(self) -> Iterable[Invariant]:
+    def found(self) -> Collection[Invariant]:
         found: dict[tuple[str, str], Invariant] = {}
         inside: set[int] = set()
         for node in [] if self._changes.others_may_write else self._tree.hot_nodes():

@@ -448,6 +448,37 @@ def test_a_list_of_what_steps_return_is_the_same_by_luck(call: str, is_told: boo
     assert bool(detect(DETECTOR, run, REWARDS)) is is_told
 
 
+VOTES = Script(
+    "votes.py",
+    """
+    def features(frame):
+        return frame.mean(axis=1).ravel()
+
+    def train(env, weights):
+        while True:
+            frame = env.render()
+            for _ in range(12):
+                scores = features(frame) @ weights
+    """,
+)
+
+
+def test_what_each_turn_computes_anew_is_told_once():
+    line, inside = VOTES.at("scores =", "train"), VOTES.at("frame.mean", "features")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(8.0, line, inside)
+    run.spends(2.0, VOTES.at("env.render", "train"))
+    frame = "type=numpy.ndarray shape=96,96 dtype=f8"
+    run.sees(line, frame=looks(frame, f"same=9 other=0 {CALLED}"))
+    run.sees(
+        line, weights=looks("type=numpy.ndarray shape=96 dtype=f8", f"same=9 other=0 {CALLED}")
+    )
+    run.sees(inside, frame=looks(frame, f"same=9 other=0 {CALLED}"))
+
+    (finding,) = detect(DETECTOR, run, VOTES)
+
+    assert finding.title.startswith("features is computed anew in each turn")
+
+
 ANEW = Script(
     "anew.py",
     """
