@@ -134,10 +134,14 @@ class _Search:
         }
         seen = calls_by_size(statements, known, self.lines.module(frame.file))
         if by_text is None:
-            return SmallCalls(seen.small, frozenset(), seen.is_whole) if seen.small else None
+            whole = seen.is_whole
+            return SmallCalls(seen.small, frozenset(), whole, seen.small) if seen.small else None
         names = (by_text.names | seen.small) - seen.large
         return SmallCalls(
-            names, by_text.likely - names - seen.large, by_text.is_whole or seen.is_whole
+            names,
+            by_text.likely - names - seen.large,
+            by_text.is_whole or seen.is_whole,
+            seen.small,
         )
 
     def _around(self, frame: Frame) -> Mapping[str, Value]:
@@ -154,7 +158,9 @@ class _Search:
             if name not in calls.names | calls.likely:
                 continue
             working = self._below(called.functions)
-            if self._is_overhead(working, unless_seen=name in calls.names):
+            # Of what was counted nobody needs to guess: numpy's ``any`` of three numbers is nearly all on one line of numpy's.
+            is_counted = name in calls.counted
+            if is_counted or self._is_overhead(working, unless_seen=name in calls.names):
                 inside = working + self._below(called.dispatchers)
                 self.inside.update(inside)
                 call_us = self.us(inside)

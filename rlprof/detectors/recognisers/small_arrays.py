@@ -95,6 +95,8 @@ class SmallCalls:
     """Last names of those that are, unless what came from outside was a large array."""
     is_whole: bool
     """True if nothing else is called on its lines but what costs next to nothing."""
+    counted: frozenset[str] = frozenset()
+    """Those of the ``names`` whose numbers were seen."""
 
 
 ARITHMETIC: Final = "arithmetic"

@@ -309,6 +309,33 @@ def test_functions_under_other_names_on_what_was_seen_to_be_few(shape, is_told):
     assert bool(detect(DETECTOR, run, DRIFT)) == is_told
 
 
+FAR = Script(
+    "far.py",
+    """
+    import numpy as np
+
+    def step(position):
+        return np.any(np.abs(position) > 10.0)
+    """,
+)
+
+
+@pytest.mark.parametrize(("shape", "is_told"), [("3", True), ("3000", False)])
+def test_of_a_few_numbers_that_were_seen_one_line_of_numpys_may_have_it_all(shape, is_told):
+    line = FAR.at("np.any(", "step")
+    reduced = f"{SITE}/numpy/_core/fromnumeric.py:85 _wrapreduction_any_all"
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, "env.py:3 step")
+    run.spends(6.0, "train.py:3 main", line, f"{SITE}/numpy/_core/fromnumeric.py:2500 any", reduced)
+    run.sees(
+        line,
+        position=f"type=numpy.ndarray shape={shape} dtype=f8",
+        np__any="type=x function=numpy.any",
+        np__abs="type=numpy.ufunc function=numpy.absolute",
+    )
+
+    assert bool(detect(DETECTOR, run, FAR)) == is_told
+
+
 @pytest.mark.parametrize(("angle", "is_told"), [("v", True), ("x[:, 4]", False), ("v[4:]", True)])
 def test_a_column_of_a_table_is_as_long_as_there_are_environments(angle, is_told):
     script = Script(
