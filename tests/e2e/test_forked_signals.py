@@ -1,4 +1,4 @@
-"""A signal that comes to a forked child while its agent starts is the program's, as any other."""
+"""Children that are forked at a bad moment: a signal comes while their agent starts, or a thread is in the middle of an import."""
 
 from __future__ import annotations
 
@@ -175,3 +175,36 @@ def test_a_worker_below_an_audit_hook_that_refuses_ours_can_be_ended(write, rlpr
     result = rlprof_run(write(FORBIDS))
 
     assert (result.code, result.out) == (0, b"set()\n-15\n")
+
+
+IMPORTS = """
+    import importlib._bootstrap as bootstrap, os, sys, threading, types
+
+    NAME = "rlprof_agent.counted.torch_syncs"
+    module = types.ModuleType(NAME)
+    module.__spec__ = bootstrap.ModuleSpec(NAME, None)
+    module.__spec__._initializing = True
+    begun = threading.Event()
+
+    def begins_to_import():
+        with bootstrap._ModuleLockManager(NAME):
+            sys.modules[NAME] = module
+            begun.set()
+            threading.Event().wait(20)
+
+    threading.Thread(target=begins_to_import, daemon=True).start()
+    begun.wait()
+    child = os.fork()
+    if not child:
+        os._exit(3)
+    threading.Timer(15, os.kill, (child, 9)).start()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    os._exit(0)
+"""
+"""A thread is in the middle of importing a module of the agent's, as it is while torch is imported; the child does not have that thread."""
+
+
+def test_a_fork_in_the_middle_of_an_import_by_another_thread(write, rlprof_run):
+    result = rlprof_run(write(IMPORTS))
+
+    assert (result.code, result.out, result.err) == (0, b"3\n", "")

@@ -156,25 +156,31 @@ def _start_in_child() -> None:
         pass  # The program has unloaded us.
 
 
+def _imported(name: str) -> Any:
+    """Return a module of ours that is there as a whole. A thread that the child has not may have been importing it: ``import`` would wait for
+    that for ever.
+    """
+    module = sys.modules.get(f"rlprof_agent.{name}")
+    spec = getattr(module, "__spec__", None)
+    return None if getattr(spec, "_initializing", False) else module
+
+
 def _renew_cells() -> None:
     """Count in this process's own cells: the parent's counts are not the child's, agent or not."""
     from . import counters
 
     counters.renew()
-    if "rlprof_agent.counted.part_time" in sys.modules:
-        from .counted import part_time
-
+    part_time = _imported("counted.part_time")
+    if part_time is not None:
         if _agent is None:
             part_time.stop()
         else:
             part_time.begin()
-    if "rlprof_agent.counted.torch_syncs" in sys.modules:
-        from .counted import torch_syncs
-
+    torch_syncs = _imported("counted.torch_syncs")
+    if torch_syncs is not None:
         torch_syncs.renew()
-    if "rlprof_agent.torch_windows" in sys.modules:
-        from . import torch_windows
-
+    torch_windows = _imported("torch_windows")
+    if torch_windows is not None:
         torch_windows.renew(_agent)
     _tell_custom_state(_custom_state)
     # The program may have an rlprof of its own.
