@@ -15,7 +15,14 @@ _MOST_AT_ONCE: Final = 1 << 18
 """Bytes that are read in a window; of more the last."""
 
 _NUMBER: Final = rb"(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)"
-_RATE: Final = rb"(?:sps|fps|\w*steps?(?:[ _]|\b)(?:/|per[ _])s(?:ec|econd)?|\w*throughput_per_sec)"
+_OF_UPDATES: Final = rb"(?!\w*(?:grad|optim|updat|train|learn|eval))"
+_RATE: Final = (
+    rb"(?:sps|fps|"
+    + _OF_UPDATES
+    + rb"\w*steps?(?:[ _]|\b)(?:/|per[ _])s(?:ec|econd)?|"
+    + _OF_UPDATES
+    + rb"\w*throughput_per_sec)"
+)
 _FORMS: Final = (
     re.compile(rb"\b" + _RATE + rb"\b['\"]?[\s|:=]{1,60}" + _NUMBER + rb"\b", re.IGNORECASE),
     re.compile(rb"\b" + _NUMBER + rb"\s?" + _RATE + rb"\b", re.IGNORECASE),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import math
 import os
 import re
 import select
@@ -23,6 +22,11 @@ MAX_LINE = 1 << 16
 
 _GONE = (errno.EPIPE, errno.ECONNRESET)
 """Errors of writing where nobody reads any more."""
+
+MOST_COUNTED = 1e15
+"""Steps, and steps per second, beyond what any training makes."""
+
+_THOUSANDS = re.compile(rb"(?<=\d),(?=\d{3}(?:\D|$))")
 
 
 class OutputTap:
@@ -189,12 +193,12 @@ class OutputTap:
 
 
 def number(text: bytes) -> float | None:
-    """``1,234.5`` and ``1_234`` are numbers too; None for anything else, nan and inf included."""
+    """``1,234.5`` and ``1_234`` are numbers too; None for anything else: nan, what no program reaches, and lists (``60,59``)."""
     try:
-        value = float(text.replace(b",", b"").replace(b"_", b""))
+        value = float(_THOUSANDS.sub(b"", text).replace(b"_", b""))
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) < MOST_COUNTED else None
 
 
 def _obey_signals(ignored: Collection[int]) -> None:

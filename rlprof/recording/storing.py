@@ -53,6 +53,9 @@ MOST_WAITING = 1_200
 PATIENCE_AT_THE_END_S = 1.0
 """Time after the target's end in which those that still wait are tried: rlprof is to end within 2 s."""
 
+_TOO_MANY = 1 << 63
+"""Events of one window that no cell holds: a program has counted up to its bounds and back."""
+
 
 class WindowStore:
     """The run file while it grows. A write that fails ends the storing, never the target; one that finds the file locked waits, and so do
@@ -115,7 +118,7 @@ class WindowStore:
             counters += [
                 Counter(window.id, tracked.process.id, name, value)
                 for name, value in seen.counts.items()
-                if value
+                if value and abs(value) < _TOO_MANY
             ]
         counters += self._output_counters(window, output)
         gauges = self._printed_rate(window, output)

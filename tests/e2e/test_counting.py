@@ -477,3 +477,26 @@ def test_steps_that_a_worker_is_told_to_make_by_itself_are_counted_there(write, 
 
     assert result.code == 0, result.err
     assert counted(result, "steps:gymnasium.env") == [10, 10]
+
+
+def test_a_count_that_swings_beyond_64_bits_ends_no_recording(write, rlprof_run):
+    script = write(
+        """\
+        import time, rlprof
+
+        def work():
+            end = time.monotonic() + 0.7
+            while time.monotonic() < end:
+                sum(range(1000))
+
+        rlprof.step(-2**62); rlprof.step(-2**62)
+        work()
+        rlprof.step(2**62); rlprof.step(2**62); rlprof.step(2**62)
+        work()
+        rlprof.step(5)
+        """
+    )
+    result = rlprof_run(script)
+
+    assert "recorder-bug" not in result.err
+    assert counted(result, "steps") == [5]

@@ -51,6 +51,13 @@ def program(tmp_path: Path) -> Iterator[Program]:
         (b"1200 steps, loss 0.3\n", None),
         (b"steps: 1200\n", None),
         (b"xfps 3\n", None),
+        (b"fps=60,59,58,60,61,60,59,60,60,61\n", None),
+        (b"SPS: 60,59\n", None),
+        (b"SPS: 1e300\n", None),
+        (b"grad_steps/s: 12345\n", None),
+        (b"300 gradient_steps/s\n", None),
+        (b"num_env_steps_trained_throughput_per_sec: 99.5\n", None),
+        (b"sps: 1,234,567.5\n", 1234567.5),
     ],
 )
 def test_forms_that_programs_print(program: Program, text: bytes, rate: float | None):
