@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -31,7 +32,7 @@ from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
-from rlprof.errors import EXIT_ERROR, RlprofError, UsageError
+from rlprof.errors import EXIT_ERROR, MeasureError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 
 ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
@@ -147,6 +148,19 @@ COMMANDS: Final = (
     _Command(examples, ("rlprof examples", "rlprof examples copy bandit my-bandit")),
 )
 
+_OF_PATHS: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+        errno.ENOTDIR,
+        errno.ESTALE,
+        errno.EIO,
+    }
+)
+"""Errors that a path has of itself, whatever is done with it."""
+
 
 def _app() -> typer.Typer:
     # Without rich markup and rich tracebacks: rich alone takes 0.1 s to import.
@@ -205,12 +219,24 @@ def _run() -> None:
                     hint="change to one that exists: cd ~",
                 )
             )
+        if isinstance(error, OSError) and error.filename and error.errno in _OF_PATHS:
+            _end_with(_path_error(error))
         traceback.print_exc()
         _say(
             f"\nThis is a bug in rlprof {rlprof.__version__}, not in your program. Please report it "
             f"with the lines above:\n{ISSUES_URL}"
         )
         sys.exit(EXIT_ERROR)
+
+
+def _path_error(error: OSError) -> RlprofError:
+    """Return it in words: a path that cannot be looked at is no bug of ours."""
+    kind = MeasureError if sys.argv[1:2] == ["check"] else RunFileError
+    return kind(
+        f"cannot use {os.fsdecode(error.filename)}: {error.strerror}",
+        slug="path-not-usable",
+        hint="give another path, or ask its owner for access (a run of sudo or of a container leaves files of root)",
+    )
 
 
 def _is_nowhere() -> bool:

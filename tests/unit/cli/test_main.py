@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,7 +11,13 @@ import pytest
 import rlprof
 import rlprof.cli.commands
 from rlprof.cli.commands import COMMANDS, ISSUES_URL
-from rlprof.errors import EXIT_ERROR, EXIT_LAUNCH_FAILED, EXIT_USAGE, LaunchError
+from rlprof.errors import (
+    EXIT_ERROR,
+    EXIT_LAUNCH_FAILED,
+    EXIT_NOT_MEASURED,
+    EXIT_USAGE,
+    LaunchError,
+)
 
 HEAVY = {"jinja2", "msgspec", "numpy", "psutil", "rich", "sqlite3"}
 """Together they take longer to import than all of ``rlprof --help`` may take."""
@@ -177,3 +184,24 @@ def test_reader_that_goes_away_is_no_error(command):
     os.close(writing)
 
     assert answer.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("history", EXIT_ERROR), ("check", EXIT_NOT_MEASURED)]
+)
+def test_a_path_that_nobody_may_look_at_is_no_bug(command_line, monkeypatch, command, code):
+    fail_with(monkeypatch, PermissionError(errno.EACCES, "Permission denied", "/runs/of/root"))
+
+    answer = command_line(command)
+
+    assert answer.exit_code == code
+    assert "cannot use /runs/of/root: Permission denied" in answer.stderr
+    assert "bug" not in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [("history", "n" * 300), ("diff", "n" * 300, "x")])
+def test_a_name_that_is_too_long_is_no_bug(command_line, arguments):
+    answer = command_line(*arguments)
+
+    assert "File name too long" in answer.stderr
+    assert "rlprof explain path-not-usable" in answer.stderr
