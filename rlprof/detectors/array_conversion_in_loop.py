@@ -37,6 +37,9 @@ an observation for each step, one of the actions of all agents); under this it i
 MOST_OF_FUNCTION: Final = 0.6
 """Part of a function's time on conversion lines from which the whole function is one."""
 
+LEAST_CONVERTED: Final = 0.1
+"""Part of the time on such lines that conversions and searches have to have: what is done with lists around them goes with them."""
+
 SMALL_FUNCTION_LINES: Final = 25
 """A longer function does something else too, and keeps it after the fix."""
 
@@ -91,6 +94,8 @@ class _ConversionTime:
     tops: list[int] = field(default_factory=list)
     """Nodes by which the function is entered."""
     matched_us: int = 0
+    converted_us: int = 0
+    """The part of it in conversions and searches: lists alone are what Python is for."""
     inclusive_us: int = 0
     weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
     whole: bool = False
@@ -189,6 +194,8 @@ class _Search:
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
+        if conversion.kind is not ConversionKind.HANDLING:
+            claim.converted_us += us
         claim.weights[self.lines.line(node)] += us
 
     def _is_yours_or_runtime(self, frame: Frame) -> bool:
@@ -201,6 +208,8 @@ class _Search:
         """Claim the whole function where converting and searching is what it does."""
         function = next(iter(claim.conversions)).function if claim.conversions else None
         if function is None or not claim.kinds:
+            return
+        if claim.converted_us < LEAST_CONVERTED * claim.matched_us:
             return
         small = function.last_line - function.first_line < SMALL_FUNCTION_LINES
         if not small or claim.matched_us < MOST_OF_FUNCTION * claim.inclusive_us:
@@ -278,7 +287,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
     ]
     nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
     total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+    matched = sum(claim.matched_us for claim in claims)
     if not whole or total / whole < MIN_SHARE:
+        return
+    if sum(claim.converted_us for claim in claims) < LEAST_CONVERTED * matched:
         return
     weights: dict[Line, float] = defaultdict(float)
     for claim in claims:

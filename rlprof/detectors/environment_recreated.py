@@ -202,10 +202,15 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def _methods(module: SourceModule) -> dict[str, frozenset[str]]:
-    """The methods of each class of a file, those of its bases in the same file included."""
+    """The methods of each class of a file, those of its bases in the same file included; a ``step`` that is given no action is none."""
     classes = {node.name: node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
     own = {
-        name: {method.name for method in node.body if isinstance(method, ast.FunctionDef)}
+        name: {
+            method.name
+            for method in node.body
+            if isinstance(method, ast.FunctionDef)
+            and (method.name != "step" or len(method.args.args) > 1 or method.args.vararg)
+        }
         for name, node in classes.items()
     }
     for name, node in classes.items():

@@ -8,7 +8,12 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.evaluating import StepLoops, is_summed_up, step_loops
+from rlprof.detectors.recognisers.evaluating import (
+    StepLoops,
+    is_learned_from,
+    is_summed_up,
+    step_loops,
+)
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.libraries.step_sources import OWN_ENVS, STEP_SOURCES
@@ -133,9 +138,16 @@ class _Search:
         if not self.lines.is_yours(frame) or frame.function == caller.function:
             return False
         # What the next action comes from is a part of how it acts: a search, a model.
-        return any(
-            frame.line in lines for lines in self._read(frame).evaluating
-        ) and not self._acts(parent)
+        return (
+            any(frame.line in lines for lines in self._read(frame).evaluating)
+            and not self._acts(parent)
+            and not self._is_learned_from(caller)
+        )
+
+    def _is_learned_from(self, caller: Frame) -> bool:
+        """Tell whether the returns are what the training goes by, as in evolution strategies."""
+        module, statement = self.lines.module(caller.file), self.lines.statement(caller)
+        return module is not None and statement is not None and is_learned_from(statement, module)
 
     def _acts(self, node: int) -> bool:
         """Tell whether an action of the training comes from what ``node`` or one of its callers does."""

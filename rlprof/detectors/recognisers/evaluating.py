@@ -95,6 +95,32 @@ def is_summed_up(statement: Statement, module: SourceModule) -> bool:
     return bool(names) and not whole
 
 
+def is_learned_from(statement: Statement, module: SourceModule) -> bool:
+    """Tell whether what a statement of ``module`` assigns comes back to what it works on: ``scores = [play(centre + d) for d in noise]``, and the
+    next centre is made of the scores.
+    """
+    given = variables_read(*statement.expressions())
+    turned = {
+        name
+        for part in statement.walk()
+        if isinstance(part, ast.comprehension)
+        for name in variables_assigned(part.target)
+    }
+    made_of_it = variables_assigned(*statement.expressions()) - turned
+    others = [
+        each.node
+        for each in module.statements
+        if each.function is statement.function
+        and each is not statement
+        and isinstance(each.node, ast.Assign | ast.AnnAssign | ast.AugAssign)
+    ]
+    for _ in range(_MOST_ROUNDS):
+        for each in others:
+            if each.value is not None and variables_read(each.value) & made_of_it:
+                made_of_it |= variables_assigned(each)
+    return bool(made_of_it & given)
+
+
 def _steps(module: SourceModule) -> Mapping[ast.AST, str]:
     """The statements that step an environment, by ``….step(…)`` or by how what they give is used, with the method's name."""
     starts = (0, *(function.first_line for function in module.functions))

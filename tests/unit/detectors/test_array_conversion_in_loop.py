@@ -88,6 +88,33 @@ def test_the_container_made_for_its_call_is_part_of_it():
     assert ARGMAX.line("best = argmax") in lines_of(finding)
 
 
+PLAY = Script(
+    "play.py",
+    """
+    import numpy as np
+
+    def play(board, weights):
+        while True:
+            seen = []
+            for _ in range(40):
+                legal = [place for place in range(49) if board[place] == 0]
+                board[legal[0]] = 1
+                seen.append(sum(board))
+            weights += np.array(seen)
+    """,
+)
+
+
+@pytest.mark.parametrize(("converting_s", "is_told"), [(0.3, False), (3.0, True)])
+def test_lists_that_are_hardly_ever_converted_are_no_conversion(converting_s, is_told):
+    run = a_run("play.py", steady_s=10.0).process("main", steps=STEPS)
+    run.spends(9.0 - converting_s, PLAY.at("legal = ", "play"))
+    run.spends(converting_s, PLAY.at("np.array(seen)", "play"))
+    run.spends(1.0, PLAY.at("board[legal[0]]", "play"))
+
+    assert bool(found(run, PLAY)) is is_told
+
+
 def test_silent_just_under_its_threshold():
     assert found(with_argmax(10 * MIN_SHARE * 0.9)) == []
     assert len(found(with_argmax(10 * MIN_SHARE * 1.1))) == 1

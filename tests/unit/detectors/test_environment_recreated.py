@@ -31,6 +31,17 @@ MAZE = Script(
         def __init__(self, size):
             self.places = build(size)
 
+    class Noise:
+        def __init__(self, size):
+            self.drift = build(size)
+
+        def reset(self):
+            self.at = 0
+
+        def step(self):
+            self.at += 1
+            return self.drift[self.at]
+
     class Wrapped(Base):
         def __init__(self):
             self.inner = build()
@@ -43,6 +54,7 @@ TRAIN = Script(
         for episode in range(1000):
             env = Maze()
             table = Table()
+            noise = Noise(8)
             other = Wrapped()
             made = gym.make("Maze-v0")
             run(env)
@@ -154,6 +166,12 @@ def test_silent_for_classes_that_are_no_environments():
     table = TRAIN.at("table = Table", "main"), MAZE.at("self.rows", "Table.__init__")
 
     assert found(a_training(3.0, *table)) == []
+
+
+def test_silent_for_a_process_of_noise_whose_steps_take_no_action():
+    noise = TRAIN.at("noise = Noise", "main"), MAZE.at("self.drift =", "Noise.__init__")
+
+    assert found(a_training(3.0, *noise)) == []
 
 
 def test_silent_just_under_its_threshold():
