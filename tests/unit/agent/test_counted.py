@@ -14,12 +14,13 @@ import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from types import ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType, SimpleNamespace
 
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import counters, layout
 from rlprof.agent.inject.rlprof_agent.counted import (
+    calls,
     custom,
     gymnasium_envs,
     pufferlib_envs,
@@ -624,6 +625,20 @@ def test_counted_functions_of_a_pickled_by_value_class_need_no_rlprof():
     assert type(twin).__module__ == "types"
     twin.cell[0] += twin.measure(object()) + twin.size_of(object())
     assert counter.cell[0] == 0
+
+
+def test_functions_that_a_counted_one_holds_have_the_programs_globals():
+    """dill writes a function with the module of its globals, and loads it where there is no rlprof."""
+
+    def step(self, action): ...
+
+    counted = calls.counting(step, counters.counter("steps:gymnasium.env"))
+
+    held = [cell.cell_contents for cell in counted.__closure__]
+    functions = [counted, *(each for each in held if isinstance(each, FunctionType))]
+    assert len(functions) == 3
+    assert all(each.__globals__ is step.__globals__ for each in functions)
+    assert all(each.__module__ == step.__module__ for each in functions)
 
 
 LOADS = """

@@ -163,7 +163,8 @@ def takes_self_and_one_more(code: CodeType) -> bool:
 
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
-    elsewhere = _any_call(original, counter)
+    # A pickle by value holds it, too: it must not name this module, which is not there where that is read.
+    elsewhere = dressed(_any_call(original, counter), original, original.__globals__)
     __class__ = None
 
     def counted(self: Any, argument: Any) -> Any:
