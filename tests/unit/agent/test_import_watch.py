@@ -171,3 +171,25 @@ def test_a_finder_of_the_program_s_own_is_asked_in_its_turn(watch):
 
     # By the watch and, since that found nothing, by Python.
     assert asked == ["no_such_maze"] * 2
+
+
+class LazyFinder:
+    """As programs have that import on demand."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None):
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = importlib.util.LazyLoader(spec.loader)
+        return spec
+
+
+def test_what_a_program_loads_on_demand_is_acted_on_when_it_is_loaded(watch, tmp_path, monkeypatch):
+    (tmp_path / "maze.py").write_text("ready = True\n")
+    seen = watch("maze")
+    monkeypatch.setattr(sys, "meta_path", [sys.meta_path[0], LazyFinder()])
+
+    module = importlib.import_module("maze")
+
+    assert seen == []
+    assert module.ready
+    assert seen == [(module, True)]

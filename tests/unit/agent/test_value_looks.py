@@ -344,10 +344,18 @@ def test_keeps_nothing_alive():
     assert work()
 
 
+OWN = locals
+"""As a program may have it."""
+
+
 def test_leaves_code_alone_that_reads_its_own_locals():
     def reads() -> FrameType:
         locals()
         return sys._getframe()
+
+    def reads_by_another_name() -> FrameType:
+        OWN()
+        return inner()
 
     def plain() -> FrameType:
         return inner()
@@ -356,6 +364,7 @@ def test_leaves_code_alone_that_reads_its_own_locals():
         return sys._getframe(1)
 
     assert not may_look(reads(), None)
+    assert not may_look(reads_by_another_name(), None)
     # The frame's own code names neither.
     assert may_look(plain(), None)
 

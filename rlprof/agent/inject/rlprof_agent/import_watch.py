@@ -88,7 +88,9 @@ def _is_plain(loader: Any) -> bool:
 
 
 def _act_after_execution(loader: Any, act: Act) -> None:
-    """Have ``loader`` call ``act`` after the next module that it executes."""
+    """Have ``loader`` call ``act`` after the next module that it executes; one that puts that off has another for it."""
+    if type(loader) is getattr(sys.modules.get("importlib.util"), "LazyLoader", None):
+        loader = loader.loader
     if not _is_plain(loader):
         return  # A loader that all modules share, or one of the program's with a mind of its own.
 

@@ -57,6 +57,9 @@ _READS_ITSELF = _READS_FRAMES.union(
 )
 """The same of its own."""
 
+_HANDS_OUT = frozenset(map(id, (locals, vars, dir, eval, exec)))
+"""The functions, which a program may have under other names."""
+
 _CO_OPTIMIZED = 1
 _KEEPS_SNAPSHOT = sys.version_info < (3, 13)
 """True if ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
@@ -77,11 +80,14 @@ _MOST_SPENT = MOST_LEAVES // 4
 
 def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
     """Tell whether neither the code of ``frame`` nor what it is in the middle of has hold of its locals."""
-    if not _READS_ITSELF.isdisjoint(frame.f_code.co_names):
+    names = frame.f_globals
+    called = frame.f_code.co_names
+    if not _READS_ITSELF.isdisjoint(called) or type(names) is not dict:
+        return False
+    if any(id(names.get(name)) in _HANDS_OUT for name in called):
         return False
     if not frame.f_code.co_flags & _CO_OPTIMIZED:
-        names = frame.f_globals
-        if frame.f_locals is not names or type(names) is not dict:
+        if frame.f_locals is not names:
             return False  # A class body, whose locals become the class, or a namespace of the program's own making.
     while innermost is not None and innermost is not frame:
         if not _READS_FRAMES.isdisjoint(innermost.f_code.co_names):
