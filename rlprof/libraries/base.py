@@ -104,6 +104,8 @@ class SlowCall(NamedTuple):
     """
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
+    of_each_turn: bool = False
+    """True if nothing is told where it is given the loop's own variable: what it makes is that turn's, as noise that is made again from its seed."""
 
 
 class StepSource(NamedTuple):

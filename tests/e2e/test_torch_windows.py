@@ -435,6 +435,17 @@ def test_a_program_without_an_optimizer_has_timed_windows(write, rlprof_run):
     assert "aten::addmm" in names(result.recording.torch_windows[0], "cpu_op")
 
 
+@pytest.mark.slow
+def test_where_greenlets_change_places_no_window_has_stacks(train):
+    """torch loses count of the calls there, and says so on the program's stderr."""
+    pytest.importorskip("greenlet", reason="greenlet is missing (pip install greenlet)")
+    result = train("import greenlet\ntrain_for(4)")
+
+    assert ("stacks", "written") in windows(result)
+    for window in result.recording.torch_windows:
+        assert not names(window, "python_function")
+
+
 WARNS = """
 import warnings
 import torch._inductor.config

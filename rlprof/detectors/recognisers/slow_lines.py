@@ -16,7 +16,7 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.module import Statement, called_name, variables_assigned
 from rlprof.syntax.pure_calls import hardly_works
 
 LEAST_BESIDE_OTHERS: Final = 0.3
@@ -58,7 +58,7 @@ class SlowLines:
             calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
             for call in calls:
                 name = _seen_name(call, known)
-                if name in _IN_C and not _does_many(call, _IN_C[name].many_by):
+                if name in _IN_C and not self._is_meant(call, _IN_C[name], statement, frame):
                     seen = f"{ast.unparse(call.func)}: {name}"
                     others = (
                         other
@@ -76,6 +76,18 @@ class SlowLines:
             long = self._of_long_list(frame.file, statement, {**elsewhere, **known})
             if long is not None:
                 yield SlowOnLine(long.call, long.seen, is_alone=len(calls) == long.calls)
+
+    def _is_meant(self, call: ast.Call, slow: SlowCall, statement: Statement, frame: Frame) -> bool:
+        """Tell whether what it is given says that there is no cheaper way."""
+        if _does_many(call, slow.many_by):
+            return True
+        module = self._lines.module(frame.file)
+        loop = module.innermost_loop(frame.line) if module else None
+        targets = [part.target for part in statement.walk() if isinstance(part, ast.comprehension)]
+        if isinstance(loop, ast.For):
+            targets.append(loop.target)
+        given = {argument.id for argument in call.args if isinstance(argument, ast.Name)}
+        return slow.of_each_turn and bool(given & variables_assigned(*targets))
 
     def _of_long_list(
         self, file: str, statement: Statement, known: Mapping[str, Value]

@@ -176,7 +176,7 @@ def test_a_finder_of_the_program_s_own_is_asked_in_its_turn(watch):
 class LazyFinder:
     """As programs have that import on demand."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None):
+    def find_spec(self, name: str, path: object = None, _target: object = None):
         spec = PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
             spec.loader = importlib.util.LazyLoader(spec.loader)

@@ -562,6 +562,37 @@ def test_beside_another_call_less_of_the_line_may_go():
     assert finding.savings[0].removable.low == LEAST_BESIDE_OTHERS
 
 
+NOISE = Script(
+    "noise.py",
+    """
+    import numpy as np
+
+    def search(theta, seeds):
+        while True:
+            for seed in seeds:
+                score(theta + np.random.default_rng(seed).normal(size=20))
+            for _ in seeds:
+                other(theta + np.random.default_rng(0).normal(size=20))
+            made = [np.random.default_rng(each).normal(size=20) for each in seeds]
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"), [("score(", False), ("other(", True), ("made =", False)]
+)
+def test_noise_that_is_made_again_from_its_seed_needs_a_generator_each(line: str, is_told: bool):
+    place = NOISE.at(line, "search")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, place)
+    run.spends(6.0, "env.py:3 step")
+    run.sees(
+        place,
+        np__random__default_rng="type=cython_function_or_method function=numpy.random.default_rng",
+    )
+
+    assert bool([*DETECTOR.in_samples.detect(profile_of(run, NOISE))]) is is_told
+
+
 def test_python_code_that_it_calls_is_its_own():
     place = MARKET.at("rng = np", "Market.step")
     run = a_training(2.0, place).spends(2.0, STEP, place, f"{STDLIB}/random.py:805 getrandbits")

@@ -63,7 +63,7 @@ class Capture:
         # Asking for more than the program uses would make a context on the device.
         if torch.cuda.is_initialized():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
-        with_stack = self.kind == layout.WINDOW_STACKS and _nobody_traces()
+        with_stack = self.kind == layout.WINDOW_STACKS and _has_one_stack() and _nobody_traces()
         # Shapes tell how much was computed; like stacks they cost the host time.
         self._profile = torch.profiler._KinetoProfile(
             activities=activities,
@@ -189,6 +189,11 @@ def _tell_torch_of_the_end() -> None:
 def _torch() -> Any:
     """As the program has imported it."""
     return sys.modules["torch"]
+
+
+def _has_one_stack() -> bool:
+    """Tell whether no greenlets change places in a thread: torch loses count of calls there, and says so on stderr."""
+    return "greenlet" not in sys.modules
 
 
 def _nobody_traces() -> bool:

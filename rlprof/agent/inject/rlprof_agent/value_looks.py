@@ -86,9 +86,8 @@ def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
         return False
     if any(id(names.get(name)) in _HANDS_OUT for name in called):
         return False
-    if not frame.f_code.co_flags & _CO_OPTIMIZED:
-        if frame.f_locals is not names:
-            return False  # A class body, whose locals become the class, or a namespace of the program's own making.
+    if not frame.f_code.co_flags & _CO_OPTIMIZED and frame.f_locals is not names:
+        return False  # A class body, whose locals become the class, or a namespace of the program's own making.
     while innermost is not None and innermost is not frame:
         if not _READS_FRAMES.isdisjoint(innermost.f_code.co_names):
             return False
