@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rlprof.inputs import open_input
-from rlprof.recording.redaction.arguments import redact_arguments
+from rlprof.recording.redaction.arguments import redact_arguments, without_secrets_of
 
 
 def as_typed(command: Sequence[str]) -> str:
@@ -65,6 +65,10 @@ class Program:
     def redacted_command(self) -> tuple[str, ...]:
         """Word by word, without its secrets: what is told of it lies in repositories and summaries of jobs."""
         return redact_arguments(self.command)
+
+    def without_secrets(self, printed: str) -> str:
+        """Return what it printed, for the same eyes: argparse repeats the words that it does not know."""
+        return without_secrets_of(self.command, printed)
 
     def run_name(self, number: int) -> str:
         """Its run, for messages, counted from 1: ``base (main), in pair 3,`` or ``run 3 of train.py``."""

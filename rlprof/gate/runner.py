@@ -191,7 +191,7 @@ def timed_out(run: str, log: Path, timeout_s: float) -> MeasureError:
 
 
 def _failed(run: PlannedRun, code: int) -> MeasureError:
-    printed = last_lines(run.log)
+    printed = run.program.without_secrets(last_lines(run.log))
     hint = _usual_hint(run.program)
     if _NO_MODULE in printed:
         hint = f"{run.program.command[0]} has no such module: --python names the interpreter of the training"

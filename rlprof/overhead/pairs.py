@@ -178,8 +178,9 @@ def seconds_of(program: Program, number: int, log: Path, *, timeout_s: float) ->
     if code is None:
         raise timed_out(name, log, timeout_s)
     if code:
+        printed = program.without_secrets(last_lines(log))
         raise MeasureError(
-            f"{name} failed with exit code {exit_code_of_returncode(code)}\n{last_lines(log)}",
+            f"{name} failed with exit code {exit_code_of_returncode(code)}\n{printed}",
             slug="program-failed",
             hint="run it by itself to see why",
         )

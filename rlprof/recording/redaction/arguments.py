@@ -59,6 +59,8 @@ PRIVATE_KEY: Final = re.compile(
 )
 
 _SCHEME: Final = re.compile(r"(?<![A-Za-z0-9+.\-])[A-Za-z][A-Za-z0-9+.\-]{0,30}://")
+_LEAST_PRINTED: Final = 4
+"""Characters of a secret that is looked for in other text: shorter ones stand in any."""
 _USER: Final = re.compile(r"(?!git@)[^/\s?#]*@")
 _USER_AND_PASSWORD: Final = re.compile(r"[^/\s:@]*:(?!\d+(?:[/?#\s,]|$))")
 _LOGIN: Final = re.compile(
@@ -71,11 +73,14 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     redacted: list[str] = []
     finder = ShellLineFinder()
     previous = ""
-    hides_next = takes_several = False
+    hides_next = takes_several = told_secrets = False
     for argument in arguments:
         if hides_next and not _ends_values(argument, after=previous):
             is_harmless = _NO_SECRET.fullmatch(argument) is not None
-            hides_next = argument.lower() in _SCHEMES or (takes_several and not is_harmless)
+            # ``--tokens 512 train.py`` gives a number and no secret; a number among secrets is one of them.
+            takes_several &= not is_harmless or told_secrets
+            told_secrets |= not is_harmless
+            hides_next = argument.lower() in _SCHEMES or takes_several
             told = argument if is_harmless else REDACTED
             finder.is_line(told)
         else:
@@ -83,6 +88,7 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
                 argument in _SIGNS and is_secret_name(previous)
             )
             takes_several = hides_next and _announces_several(argument)
+            told_secrets = False
             if finder.is_line(argument):
                 told = redact_line(argument)
             else:
@@ -90,6 +96,17 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
         redacted.append(told)
         previous = argument
     return tuple(redacted)
+
+
+def without_secrets_of(arguments: Sequence[str], text: str) -> str:
+    """Take the secrets of a command line out of what the program prints of it (``unrecognized arguments: --api-key=…``)."""
+    for argument, told in zip(arguments, redact_arguments(arguments), strict=True):
+        if argument != told:
+            before, _, rest = told.partition(REDACTED)
+            after = rest.rpartition(REDACTED)[2]
+            secret = argument[len(before) : len(argument) - len(after)]
+            text = text.replace(secret, REDACTED) if len(secret) >= _LEAST_PRINTED else text
+    return text
 
 
 def redact_line(line: str) -> str:

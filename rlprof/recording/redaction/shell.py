@@ -69,6 +69,8 @@ def commands_of(line: str) -> Iterator[list[ShellWord]]:
                 break
         elif line[at].isspace():
             at += 1
+        elif line.startswith("\\\n", at):
+            at += 2  # The command goes on in the next line.
         else:
             word = _word(line, at)
             command.append(word)

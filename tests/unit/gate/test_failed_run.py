@@ -55,3 +55,16 @@ def test_a_module_that_is_missing_points_to_the_interpreter(hint, in_a_worktree,
     assert hint(in_a_worktree, NO_MODULE).endswith(
         "the training, and --prepare builds what base lacks in its worktree"
     )
+
+
+def test_what_it_printed_is_told_without_the_secrets_of_its_command_line(tmp_path):
+    program = replace(a_program(Side.HEAD), command=("python", "train.py", "--api-key", "hunter22"))
+    run = PlannedRun(program, 1, tmp_path, Counting())
+    run.log.write_text("error: unrecognized arguments: --api-key hunter22\n")
+    run.answer.write_text('{"exit_code": 2}')
+
+    with pytest.raises(MeasureError) as failed:
+        check_end(run)
+
+    assert "unrecognized arguments: --api-key [redacted]" in failed.value.message
+    assert "hunter22" not in failed.value.message

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.recording.redaction.arguments import redact_argument, redact_arguments, redact_line
+from rlprof.recording.redaction.arguments import (
+    redact_argument,
+    redact_arguments,
+    redact_line,
+    without_secrets_of,
+)
 
 R = "[redacted]"
 SECRET = "hunter2"
@@ -31,6 +36,8 @@ OPTIONS = {
     ),
     ("login", "password", SECRET): ("login", "password", R),
     ("--tokens", SECRET, f"{SECRET}3", "--lr", "3"): ("--tokens", R, R, "--lr", "3"),
+    ("--tokens", SECRET, "1", SECRET, "--lr", "3"): ("--tokens", R, "1", R, "--lr", "3"),
+    ("--tokens", "512", "train.py"): ("--tokens", "512", "train.py"),
     ("--api-keys", SECRET, SECRET, "-v", "x"): ("--api-keys", R, R, "-v", "x"),
     ("--password=", SECRET, "x"): ("--password=", R, "x"),
     ("--header", "bearer", SECRET, "x"): ("--header", "bearer", R, "x"),
@@ -252,3 +259,20 @@ def test_a_json_text_that_is_cut_off_within_a_string_is_hidden_to_its_end():
     text = '{"key_0": {"a": "' + '\\"b\\": 1, ' * 40_000
 
     assert redact_argument(text) == f'{{"key_0": {R}'
+
+
+@pytest.mark.parametrize("option", [("--api-key", SECRET), (f"--api-key={SECRET}",)])
+def test_what_a_program_prints_of_its_secrets_is_taken_out(option):
+    command = ("python", "train.py", *option, "-k", "abc")
+    printed = f"unrecognized arguments: {' '.join(option)}\nKeyError: 'api_key' of abc"
+
+    told = without_secrets_of(command, printed)
+
+    # What is as short as "abc" stands in any text.
+    assert told == printed.replace(SECRET, R)
+
+
+def test_a_command_that_goes_on_in_the_next_line_of_a_script():
+    line = f"python train.py --token \\\n  {SECRET} --lr 3"
+
+    assert redact_line(line) == f"python train.py --token \\\n  {R} --lr 3"
