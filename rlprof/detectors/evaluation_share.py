@@ -227,7 +227,7 @@ def _conditions(lines: UserLines, line: Line) -> Iterator[str]:
         yield (
             f"it is done when {' and '.join(conditions)}"
             if conditions
-            else "nothing on the way there keeps it from being done each time"
+            else f"no condition in {last_name(line.function)} keeps it from being done each time"
         )
 
 

@@ -254,7 +254,9 @@ def _conditions(written: _Written) -> str:
     conditions = [ast.unparse(test) for test in statement.conditions]
     if conditions:
         return f"it is written when {' and '.join(conditions)}"
-    return "no condition on the way there lets it be written more rarely"
+    function = last_name(line.function)
+    where = "the script" if function == "<module>" else function
+    return f"no condition in {where} lets it be written more rarely"
 
 
 DETECTOR: Final = Detector(

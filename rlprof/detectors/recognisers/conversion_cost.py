@@ -45,6 +45,10 @@ LARGE: Final = calibrated(
 """From which on a conversion is what takes the time of a line that calls other things, too."""
 
 
+MUCH_ARITHMETIC: Final = 4
+"""Operators on a line from which on it computes: the value of a child in a tree search, and not the place of an item."""
+
+
 def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[str, Value]) -> bool:
     """Tell whether what was seen there says so: an array that was one already, rows of arrays that are joined to a batch, an array
     of a handful of numbers, a search among such.
@@ -96,11 +100,13 @@ def computes_beside(
     conversion: Conversion, module: SourceModule, known: Mapping[str, Value]
 ) -> bool:
     """Tell whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
-    written in C, or go through a loop in which they call anything.
+    written in C, or go through a loop in which they call anything, or compute what they compare.
     """
     for line in conversion.lines:
         for statement in module.statements_at(line):
             nodes = list(statement.walk())
+            if sum(isinstance(node, ast.BinOp) for node in nodes) >= MUCH_ARITHMETIC:
+                return True
             loops = [node for node in nodes if isinstance(node, ast.ListComp | ast.GeneratorExp)]
             if any(_other_calls(loop.elt, known) for loop in loops):
                 return True

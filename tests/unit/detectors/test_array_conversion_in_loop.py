@@ -476,6 +476,30 @@ def test_a_search_among_a_handful_that_was_seen_is_none(length: int, is_one: boo
     assert bool(detect(DETECTOR, run, GREEDY)) == is_one
 
 
+TREE = """
+def descend(node):
+    while node.kids:
+        best = -1e9
+        for move, kid in node.kids.items():
+            gain = {gain}
+            if gain > best:
+                best, chosen = gain, kid
+        node = chosen
+    return node
+"""
+VALUE = "kid.w / kid.n + 1.5 * kid.prior * node.root / (1 + kid.n)"
+
+
+@pytest.mark.parametrize(("gain", "is_one"), [(VALUE, False), ("kid.n", True)])
+def test_a_tree_search_that_computes_the_value_of_each_child_searches_no_list(gain, is_one):
+    tree = Script("tree.py", TREE.format(gain=gain))
+    line = tree.at("gain = kid", "descend")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, "main.py:3 main", line)
+    run.sees(line, node__kids="type=dict length=5", kid__n="type=int")
+
+    assert bool(detect(DETECTOR, run, tree)) == is_one
+
+
 def test_a_network_that_the_line_asks_is_not_the_conversions():
     line = GREEDY.at("return layers(", "ask")
     run = a_run(steady_s=10.0).process("main", steps=1000)
