@@ -39,12 +39,13 @@ MOST_BESIDE: Final = 4.0
 usual, since how often it trains swings with the load of the host."""
 
 ON_PURPOSE: Final = re.compile(
-    r"\butd|_utd|update_to_data|(replay|train)_ratio|updates_per_(env_)?step|num_train_repeat|model_based",
+    r"\butd|_utd|update_to_data|(replay|train)_ratio|updates_per_(env_)?step|num_train_repeat|model_based"
+    r"|\bgradient_steps\s*=\s*(?!1\b)\d",
     re.I,
 )
 """The number of updates for each step, by the names that programs give to it: who sets it means it. (In the
 code of REDQ, DroQ, MBPO and Dreamer it is ``utd_ratio``, ``num_train_repeat`` and ``train_ratio``.) Where a
-model makes up steps, there are more to train on than the environment's."""
+model makes up steps, there are more to train on than the environment's. Stable-Baselines3 has ``gradient_steps``, 1 unless it is given."""
 
 _STORES: Final = re.compile(
     r"(memory|buffer|replay|storage|experiences?|\brb)\w*\.(add|append|push|store|remember|put|insert|extend)\w*\("

@@ -186,8 +186,7 @@ def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> l
     """Return the operands that ``value`` is made of; with the steps ``rest`` after it where it is one operand. None where a call computes it."""
     whole = operand_of(value)
     if whole is not None:
-        text = "".join((whole.text, *(step for step in rest if step.startswith("."))))
-        return [Operand(text, (*whole.steps, *rest))]
+        return [Operand("".join((whole.text, *map(_written, rest))), (*whole.steps, *rest))]
     for node in ast.walk(value):
         if isinstance(node, ast.Call) and not (
             hardly_works(node) or only_computes(full_name(node.func, module.imports))
@@ -199,6 +198,13 @@ def _operands(module: SourceModule, value: ast.expr, rest: Collection[str]) -> l
         return list(_chains(module, value))
     except _TooLongError:
         return None
+
+
+def _written(step: str) -> str:
+    """A step as it stands in the source: two items of one list are two operands, and neither is the list."""
+    if step.startswith("."):
+        return step
+    return f"[{step[1:]}]" if step.startswith("i") else f"[{step[1:]!r}]"
 
 
 def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:

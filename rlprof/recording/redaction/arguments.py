@@ -48,6 +48,17 @@ _QUOTE: Final = re.compile(r"""(?P<escapes>\\*)(?P<quote>["'])""")
 _AFTER_STRING: Final = re.compile(r"""\s*(?:$|[,;:)\]}]|\\*["'])|\s""")
 _NAMED_VALUE: Final = re.compile(r"""\\*["']value\\*["']\s*:\s*""")
 """As of environment variables in Kubernetes: ``{"name": "API_KEY", "value": "…"}``."""
+_NAME_AND_VALUE: Final = tuple(
+    re.compile(rf"{first}\s*,\s*{second}")
+    for name, value in [
+        (
+            r'"(?:key|name|var)"\s*:\s*"(?P<name>[\w.\-]+)"',
+            r'"value"\s*:\s*"(?P<value>(?:[^"\\]|\\.)*)"',
+        )
+    ]
+    for first, second in [(name, value), (value, name)]
+)
+"""The same in either order, under other keys."""
 _NEXT_ITEM: Final = re.compile(r""",\s*\\*["']?[\w.\-]+\\*["']?\s*[:=]""")
 _CLOSERS: Final = " \t\r\n)]}\"'\\"
 _BEFORE_NAMES: Final = " \t\r\n\"'\\-+"
@@ -75,7 +86,9 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     previous = ""
     hides_next = takes_several = told_secrets = False
     for argument in arguments:
-        if hides_next and not _ends_values(argument, after=previous):
+        if hides_next and argument in _SIGNS:
+            told = argument
+        elif hides_next and not _ends_values(argument, after=previous):
             is_harmless = _NO_SECRET.fullmatch(argument) is not None
             # ``--tokens 512 train.py`` gives a number and no secret; a number among secrets is one of them.
             takes_several &= not is_harmless or told_secrets
@@ -132,7 +145,7 @@ def redact_argument(text: str, *, after: str = "") -> str:
     at = 0
     # All are looked for in the whole text: what hides one must not hide the beginning of another.
     keys = (key.span("value") for key in PRIVATE_KEY.finditer(text))
-    for start, end in sorted((*_logins(text), *named_values(text), *keys)):
+    for start, end in sorted((*_logins(text), *named_values(text), *_named_apart(text), *keys)):
         if end > at:
             # Two that meet are one.
             pieces += [text[at:start], REDACTED] if start > at or not pieces else []
@@ -170,6 +183,14 @@ def _ends_values(argument: str, *, after: str) -> bool:
         return True
     is_first = after.startswith("-")
     return (_OTHER_OPTION.fullmatch if is_first else _OPTION.match)(argument) is not None
+
+
+def _named_apart(text: str) -> Iterator[Span]:
+    """Yield the values of pairs whose name stands beside them: ``{"value": "…", "name": "API_KEY"}``."""
+    for pattern in _NAME_AND_VALUE:
+        for pair in pattern.finditer(text):
+            if is_secret_name(pair["name"]):
+                yield pair.span("value")
 
 
 def _logins(text: str) -> Iterator[Span]:

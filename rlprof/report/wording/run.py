@@ -71,9 +71,14 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
     throughput = report.throughput
     if throughput.steady_sps is not None:
         interval = Range(throughput.steady_sps.low, throughput.steady_sps.high)
+        # A rate that the program printed comes without a count.
+        steps = throughput.total_steps
+        counted = (
+            f"{wording.count(steps)} counted by {throughput.source}" if steps else throughput.source
+        )
         yield (
             throughput.unit.capitalize(),
-            f"{wording.count(throughput.total_steps)} counted by {throughput.source}; steady "
+            f"{counted}; steady "
             f"{wording.speed(report)} "
             f"({wording.between(interval, wording.rate_unit(throughput))})",
         )

@@ -165,16 +165,21 @@ def test_in_turns_silent_just_under_its_threshold():
 @pytest.mark.parametrize(
     ("before", "after"),
     [("memory.push(", "log.write("), ("optimizer =", "replay_ratio = 20; optimizer ="),
-     ("import torch", "import torch; UTD_RATIO = 20"), ("import torch", "import torch; updates_per_step = 20")],
+     ("import torch", "import torch; UTD_RATIO = 20"), ("import torch", "import torch; updates_per_step = 20"),
+     ("import torch", "import torch; SAC(env, gradient_steps=8)")],
 )  # fmt: skip
 def test_silent_in_turns_on_a_data_set_or_on_purpose(before, after):
     assert found(in_turns(20 * STEPS, Script("dqn.py", DQN.text.replace(before, after)))) == []
 
 
 def test_a_paper_in_a_comment_or_in_another_word_is_no_purpose():
-    named = DQN.text.replace("import torch", "import torch  # as REDQ does, see filteredQuery")
+    for other in (
+        "import torch  # as REDQ does, see filteredQuery",
+        "import torch; SAC(env, gradient_steps=1)",
+    ):
+        named = DQN.text.replace("import torch", other)
 
-    assert len(found(in_turns(20 * STEPS, Script("dqn.py", named)))) == 1
+        assert len(found(in_turns(20 * STEPS, Script("dqn.py", named)))) == 1
 
 
 def test_silent_on_a_handful_of_updates():

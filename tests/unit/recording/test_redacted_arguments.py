@@ -37,6 +37,11 @@ OPTIONS = {
     ("login", "password", SECRET): ("login", "password", R),
     ("--tokens", SECRET, f"{SECRET}3", "--lr", "3"): ("--tokens", R, R, "--lr", "3"),
     ("--tokens", SECRET, "1", SECRET, "--lr", "3"): ("--tokens", R, "1", R, "--lr", "3"),
+    ("--password", "=", SECRET): ("--password", "=", R),
+    ("--env", f'{{"value": "{SECRET}", "name": "PASSWORD"}}'): (
+        *("--env", f'{{"value": "{R}", "name": "PASSWORD"}}'),
+    ),
+    ("--env", '{"name": "LR", "value": "3"}'): ("--env", '{"name": "LR", "value": "3"}'),
     ("--tokens", "512", "train.py"): ("--tokens", "512", "train.py"),
     ("--api-keys", SECRET, SECRET, "-v", "x"): ("--api-keys", R, R, "-v", "x"),
     ("--password=", SECRET, "x"): ("--password=", R, "x"),

@@ -9,6 +9,7 @@ from rlprof.model.profile import Drift, Interval, PhaseKind, Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.report import wording
+from rlprof.report.wording.run import run_facts
 from tests.report_factories import a_finding, a_report
 
 
@@ -23,6 +24,13 @@ def test_why_there_is_no_rate_tells_what_was_missing():
     assert "nothing counted steps" in why(Throughput("none", "none", None))
     assert "12 steps were counted" in why(Throughput("steps", "rlprof.step", None, total_steps=12))
     assert "too few rates" in why(printed)
+
+
+def test_a_rate_that_was_printed_has_no_count():
+    printed = Throughput("steps", "as printed by the program", Interval(90.0, 80.0, 99.0))
+    facts = dict(run_facts(replace(a_report(), throughput=printed)))
+
+    assert wording.unglued(facts["Steps"]).startswith("as printed by the program; steady 90 sps")
 
 
 def drifting(first: float, last: float) -> Throughput:

@@ -77,6 +77,8 @@ def bound(line: str, name: str, *inputs: str) -> set[str] | None:
         ),
         ("x = basis.of(rows)", "of", ["obs", "LOW"], {"rows", "LOW"}),
         ("x = Basis.plain(rows)", "plain", ["obs"], {"rows"}),
+        ("x = basis.of(rows)", "of", ["obs[0]", "obs[-1]"], {"rows[0]", "rows[-1]"}),
+        ("x = basis.of(batch.obs)", "of", ["obs['near'].low"], {"batch.obs['near'].low"}),
         ("x = self.basis.table + 1", "table", ["self.low"], {"self.basis.low"}),
     ],
 )
