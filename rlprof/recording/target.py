@@ -121,6 +121,8 @@ class RunningTarget:
                 os.setpgid(0, 0)
             if terminal is not None:
                 give_terminal(terminal, os.getpgrp())
+            if alarm[0]:
+                signal.setitimer(signal.ITIMER_REAL, *alarm)
             forget_handlers(FORWARDED)
             hand_down(ignored)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
@@ -137,6 +139,8 @@ class RunningTarget:
                 restore_signals=False,
             )
 
+        # An alarm that our parent has set is the program's, which may put it off.
+        alarm = signal.setitimer(signal.ITIMER_REAL, 0)
         # Until the program has begun they wait: in its process they would run into our handlers.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
         try:

@@ -196,7 +196,8 @@ IMPORTS = """
     begun.wait()
     child = os.fork()
     if not child:
-        os._exit(3)
+        import rlprof_agent.counted.torch_syncs as whole
+        os._exit(3 if whole is not module and hasattr(whole, "renew") else 4)
     threading.Timer(15, os.kill, (child, 9)).start()
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     os._exit(0)
@@ -208,3 +209,35 @@ def test_a_fork_in_the_middle_of_an_import_by_another_thread(write, rlprof_run):
     result = rlprof_run(write(IMPORTS))
 
     assert (result.code, result.out, result.err) == (0, b"3\n", "")
+
+
+FORBIDS = {
+    "frames": """
+        def forbids(event, arguments):
+            if event == "sys._getframe":
+                raise PermissionError("no frames")
+        sys.addaudithook(forbids)
+    """,
+    "imports": """
+        class Forbidden(Exception): ...
+
+        def forbids(name, *arguments, **keywords):
+            raise Forbidden(name)
+        builtins.__import__ = forbids
+    """,
+}
+
+
+@pytest.mark.parametrize("what", FORBIDS)
+def test_a_sandbox_that_forks_prints_nothing_of_ours(write, rlprof_run, what):
+    forks = """
+        for _ in range(2):
+            child = os.fork()
+            if not child:
+                os._exit(3)
+            print(os.waitpid(child, 0)[1] >> 8, flush=True)
+    """
+    script = write("        import builtins, os, sys\n" + FORBIDS[what] + forks)
+    result = rlprof_run(script)
+
+    assert (result.code, result.out, result.err) == (0, b"3\n3\n", "")

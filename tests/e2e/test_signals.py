@@ -569,3 +569,30 @@ def test_in_a_pipeline_ctrl_c_reaches_the_target_once(write, terminal, tmp_path)
 
     assert b"caught ['SIGINT']" in session.shown
     assert read_run(run_file).run.complete
+
+
+SETS_AN_ALARM = """
+    import os, signal, sys
+
+    signal.alarm(60)
+    os.execv(sys.argv[1], sys.argv[1:])
+"""
+HAS_AN_ALARM = """
+    import signal
+
+    print(0 < signal.alarm(0) <= 60, signal.getitimer(signal.ITIMER_REAL)[0])
+"""
+
+
+def test_an_alarm_of_the_launcher_is_the_programs(write, tmp_path):
+    launcher = write(SETS_AN_ALARM, "launcher.py")
+    words = cli("run", "--no-report", "-o", tmp_path / "run.rlprof", write(HAS_AN_ALARM))
+
+    answer = subprocess.run(
+        [sys.executable, launcher, *words],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout) == (0, b"True 0.0\n")

@@ -140,6 +140,7 @@ def _start_in_child() -> None:
     global _agent
     before, _agent = _agent, None
     try:
+        _import_anew()
         from . import layout, manners
 
         # Still mapped here: what the recorder told the parent.
@@ -152,17 +153,19 @@ def _start_in_child() -> None:
         pass  # The child runs on without an agent; the scan finds it.
     try:
         _renew_cells()
-    except ImportError:
-        pass  # The program has unloaded us.
+    except Exception:
+        pass  # The program has unloaded us, or lets nobody import.
 
 
-def _imported(name: str) -> Any:
-    """Return a module of ours that is there as a whole. A thread that the child has not may have been importing it: ``import`` would wait for
-    that for ever.
-    """
-    module = sys.modules.get(f"rlprof_agent.{name}")
-    spec = getattr(module, "__spec__", None)
-    return None if getattr(spec, "_initializing", False) else module
+def _import_anew() -> None:
+    """Forget modules of ours that a thread was importing which the child has not: an import of theirs would wait for its lock for ever."""
+    locks: Any = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    for name in list(locks):
+        if name.startswith("rlprof_agent."):
+            owner = getattr(locks[name](), "owner", None)
+            if owner is not None and owner != _thread.get_ident():
+                del locks[name]
+                sys.modules.pop(name, None)
 
 
 def _renew_cells() -> None:
@@ -170,16 +173,16 @@ def _renew_cells() -> None:
     from . import counters
 
     counters.renew()
-    part_time = _imported("counted.part_time")
+    part_time: Any = sys.modules.get("rlprof_agent.counted.part_time")
     if part_time is not None:
         if _agent is None:
             part_time.stop()
         else:
             part_time.begin()
-    torch_syncs = _imported("counted.torch_syncs")
+    torch_syncs: Any = sys.modules.get("rlprof_agent.counted.torch_syncs")
     if torch_syncs is not None:
         torch_syncs.renew()
-    torch_windows = _imported("torch_windows")
+    torch_windows: Any = sys.modules.get("rlprof_agent.torch_windows")
     if torch_windows is not None:
         torch_windows.renew(_agent)
     _tell_custom_state(_custom_state)

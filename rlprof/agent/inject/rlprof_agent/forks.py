@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
-if TYPE_CHECKING:
-    from types import FrameType
-    from typing import Optional
+import sys
 
 
-def is_for_another_program(caller: Optional[FrameType]) -> bool:
-    """Tell whether a fork is by ``subprocess``, whose C code execs next. Python tells of those only that have a
-    ``preexec_fn``.
+def is_for_another_program() -> bool:
+    """Tell a hook of forks whether the fork that it is called for is by ``subprocess``, whose C code execs next. Python tells of those only
+    that have a ``preexec_fn``.
     """
+    try:
+        caller = sys._getframe(2)
+    except Exception:
+        return False  # The outermost, or an audit hook of the program's lets nobody see frames.
     return (
-        caller is not None
-        and caller.f_code.co_name == "_execute_child"
+        caller.f_code.co_name == "_execute_child"
         and caller.f_globals.get("__name__") == "subprocess"
     )

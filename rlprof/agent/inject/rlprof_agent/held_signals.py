@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 
 # The C module, without stubs.
 from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
@@ -55,7 +54,7 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
 
     def in_child() -> None:
         _coming.clear()
-        if forks.is_for_another_program(sys._getframe().f_back):
+        if forks.is_for_another_program():
             forget()
             return
         begun_ns = time.monotonic_ns()

@@ -65,7 +65,7 @@ def _count_calls(name: str, original: Any, *owners: Any) -> Any:
 
 def _forked() -> None:
     # Those have counted as calls already.
-    if not forks.is_for_another_program(sys._getframe().f_back):
+    if not forks.is_for_another_program():
         _count()
 
 
