@@ -211,7 +211,7 @@ def test_a_fork_in_the_middle_of_an_import_by_another_thread(write, rlprof_run):
     assert (result.code, result.out, result.err) == (0, b"3\n", "")
 
 
-FORBIDS = {
+SANDBOXES = {
     "frames": """
         def forbids(event, arguments):
             if event == "sys._getframe":
@@ -228,7 +228,7 @@ FORBIDS = {
 }
 
 
-@pytest.mark.parametrize("what", FORBIDS)
+@pytest.mark.parametrize("what", SANDBOXES)
 def test_a_sandbox_that_forks_prints_nothing_of_ours(write, rlprof_run, what):
     forks = """
         for _ in range(2):
@@ -237,7 +237,7 @@ def test_a_sandbox_that_forks_prints_nothing_of_ours(write, rlprof_run, what):
                 os._exit(3)
             print(os.waitpid(child, 0)[1] >> 8, flush=True)
     """
-    script = write("        import builtins, os, sys\n" + FORBIDS[what] + forks)
+    script = write("        import builtins, os, sys\n" + SANDBOXES[what] + forks)
     result = rlprof_run(script)
 
     assert (result.code, result.out, result.err) == (0, b"3\n3\n", "")
