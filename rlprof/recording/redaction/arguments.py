@@ -48,15 +48,11 @@ _QUOTE: Final = re.compile(r"""(?P<escapes>\\*)(?P<quote>["'])""")
 _AFTER_STRING: Final = re.compile(r"""\s*(?:$|[,;:)\]}]|\\*["'])|\s""")
 _NAMED_VALUE: Final = re.compile(r"""\\*["']value\\*["']\s*:\s*""")
 """As of environment variables in Kubernetes: ``{"name": "API_KEY", "value": "…"}``."""
-_NAME_AND_VALUE: Final = tuple(
-    re.compile(rf"{first}\s*,\s*{second}")
-    for name, value in [
-        (
-            r'"(?:key|name|var)"\s*:\s*"(?P<name>[\w.\-]+)"',
-            r'"value"\s*:\s*"(?P<value>(?:[^"\\]|\\.)*)"',
-        )
-    ]
-    for first, second in [(name, value), (value, name)]
+_ITS_NAME: Final = r'"(?:key|name|var)"\s*:\s*"(?P<name>[\w.\-]+)"'
+_ITS_VALUE: Final = r'"value"\s*:\s*"(?P<value>(?:[^"\\]|\\.)*)"'
+_NAME_AND_VALUE: Final = (
+    re.compile(rf"{_ITS_NAME}\s*,\s*{_ITS_VALUE}"),
+    re.compile(rf"{_ITS_VALUE}\s*,\s*{_ITS_NAME}"),
 )
 """The same in either order, under other keys."""
 _NEXT_ITEM: Final = re.compile(r""",\s*\\*["']?[\w.\-]+\\*["']?\s*[:=]""")
