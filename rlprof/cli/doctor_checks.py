@@ -15,12 +15,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rlprof.agent import INJECT_DIR
 from rlprof.errors import LaunchError
 from rlprof.recording.agents import AgentServer, Announcement
 from rlprof.recording.host import usable_cores
 from rlprof.recording.samplers.austin import Austin, AustinProcess, find_austin
-from rlprof.recording.settings import DEFAULT_INTERVAL_US
+from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 from rlprof.units import size
 
 OLDEST_PYTHON: Final = (3, 9)
@@ -298,9 +297,11 @@ def try_recording(python: str, austin: Austin | None) -> Trial:
     Raises ``OSError`` when ``python`` cannot be started.
     """
     server = AgentServer()
+    # Nothing is written: what counts here is how an agent is to look.
+    settings = RecordingSettings((python,), script=python, run_file=Path(os.devnull))
     target = subprocess.Popen(
         [python, "-c", _BUSY_PROGRAM],
-        env=_environment(server),
+        env={**os.environ, **server.environment(settings, os.environ)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -314,12 +315,6 @@ def try_recording(python: str, austin: Austin | None) -> Trial:
         target.kill()
         target.wait()
         server.close()
-
-
-def _environment(server: AgentServer) -> dict[str, str]:
-    own = server.environment(probe_interval_us=DEFAULT_INTERVAL_US, tracer_pid=os.getpid())
-    path = [str(INJECT_DIR), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, **own, "PYTHONPATH": os.pathsep.join(filter(None, path))}
 
 
 def _await_announcement(server: AgentServer) -> Announcement | None:

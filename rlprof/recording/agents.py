@@ -12,14 +12,17 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from rlprof.agent import INJECT_DIR
 from rlprof.agent.inject.rlprof_agent.announce import GREETING, TRACE_GREETING
 from rlprof.errors import RlprofError
 from rlprof.model.calibration import calibrated
+from rlprof.recording import procfs
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
 RELEASE_AFTER_S = calibrated(
     0.1,
@@ -95,25 +98,21 @@ class AgentServer:
     def fileno(self) -> int:
         return self._selector.fileno()
 
-    def environment(
-        self,
-        *,
-        probe_interval_us: int,
-        tracer_pid: int | None,
-        steps_from: str | None = None,
-        counts_all: bool = True,
-    ) -> dict[str, str]:
-        """Return what the agent reads, less ``PYTHONPATH`` and what is for torch; ``counts_all``: steps that take microseconds, too."""
+    def environment(self, settings: RecordingSettings, given: Mapping[str, str]) -> dict[str, str]:
+        """Return what agents read, less what is for torch; their folder comes before what is ``given`` as ``PYTHONPATH``."""
+        interval = settings.interval_us or DEFAULT_INTERVAL_US
+        theirs = given.get("PYTHONPATH")
         variables = {
             "RLPROF_SOCKET": self.address,
             "RLPROF_TOKEN": self.token,
-            "RLPROF_PROBE_US": str(probe_interval_us),
+            "RLPROF_PROBE_US": str(interval if settings.probe else 0),
+            "PYTHONPATH": os.pathsep.join([str(INJECT_DIR), *([theirs] if theirs else [])]),
         }
-        if tracer_pid is not None:
-            variables["RLPROF_TRACER_PID"] = str(tracer_pid)
-        if steps_from is not None:
-            variables["RLPROF_STEPS_FROM"] = steps_from
-        if not counts_all:
+        if procfs.yama_restricts():
+            variables["RLPROF_TRACER_PID"] = str(os.getpid())
+        if settings.steps_from is not None:
+            variables["RLPROF_STEPS_FROM"] = settings.steps_from
+        if settings.may_estimate_steps:
             variables["RLPROF_PART_TIME"] = "1"
         return variables
 

@@ -23,7 +23,7 @@ MAX_LINE = 1 << 16
 _GONE = (errno.EPIPE, errno.ECONNRESET)
 """Errors of writing where nobody reads any more."""
 
-MOST_COUNTED = 1e15
+_MOST_COUNTED = 1e15
 """Steps, and steps per second, beyond what any training makes."""
 
 _THOUSANDS = re.compile(rb"(?<=\d),(?=\d{3}(?:\D|$))")
@@ -198,7 +198,7 @@ def number(text: bytes) -> float | None:
         value = float(_THOUSANDS.sub(b"", text).replace(b"_", b""))
     except ValueError:
         return None
-    return value if abs(value) < MOST_COUNTED else None
+    return value if abs(value) < _MOST_COUNTED else None
 
 
 def _obey_signals(ignored: Collection[int]) -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from rlprof import __version__
-from rlprof.agent import INJECT_DIR
 from rlprof.errors import LaunchError, OutputError, RlprofError
 from rlprof.model.recording import Note
 from rlprof.recording import procfs
@@ -38,7 +37,7 @@ from rlprof.recording.processes import RunProcesses
 from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.sampling_budget import SamplingBudget
-from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
+from rlprof.recording.settings import RecordingSettings
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.storing import WindowStore
@@ -235,18 +234,8 @@ class Recorder:
     def _environment(self) -> dict[str, str]:
         environment = dict(os.environ)
         if self._settings.agent:
-            interval = self._settings.interval_us or DEFAULT_INTERVAL_US
-            environment |= self._server.environment(
-                probe_interval_us=interval if self._settings.probe else 0,
-                tracer_pid=os.getpid() if procfs.yama_restricts() else None,
-                steps_from=self._settings.steps_from,
-                counts_all=not self._settings.may_estimate_steps,
-            )
+            environment |= self._server.environment(self._settings, environment)
             environment |= self._traces.environment()
-            theirs = environment.get("PYTHONPATH")
-            environment["PYTHONPATH"] = os.pathsep.join(
-                [str(INJECT_DIR), *([theirs] if theirs else [])]
-            )
         return environment
 
     # The loop

@@ -282,6 +282,14 @@ def test_what_was_seen_there_tells_how_many_numbers_they_are(gained: str, is_one
     assert bool(detect(DETECTOR, run, HANDLE)) == is_one
 
 
+def spent_on(line: str, *inside: str, **seen: str) -> RunBuilder:
+    """A run with six tenths of its time there, and what was seen there."""
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, "env.py:3 step")
+    run.spends(6.0, "train.py:3 main", line, *inside)
+    run.sees(line, **seen)
+    return run
+
+
 DRIFT = Script(
     "drift.py",
     """
@@ -296,11 +304,8 @@ DRIFT = Script(
 
 @pytest.mark.parametrize(("shape", "is_told"), [("2", True), ("200", False)])
 def test_functions_under_other_names_on_what_was_seen_to_be_few(shape, is_told):
-    line = DRIFT.at("root(", "drift")
-    run = a_run(steady_s=10.0).process("main", steps=1000)
-    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
-    run.sees(
-        line,
+    run = spent_on(
+        DRIFT.at("root(", "drift"),
         v=f"type=numpy.ndarray shape={shape} dtype=f8",
         root="type=numpy.ufunc function=numpy.sqrt",
         along="type=x function=numpy.dot",
@@ -322,12 +327,11 @@ FAR = Script(
 
 @pytest.mark.parametrize(("shape", "is_told"), [("3", True), ("3000", False)])
 def test_of_a_few_numbers_that_were_seen_one_line_of_numpys_may_have_it_all(shape, is_told):
-    line = FAR.at("np.any(", "step")
-    reduced = f"{SITE}/numpy/_core/fromnumeric.py:85 _wrapreduction_any_all"
-    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, "env.py:3 step")
-    run.spends(6.0, "train.py:3 main", line, f"{SITE}/numpy/_core/fromnumeric.py:2500 any", reduced)
-    run.sees(
-        line,
+    numpy = f"{SITE}/numpy/_core/fromnumeric.py"
+    run = spent_on(
+        FAR.at("np.any(", "step"),
+        f"{numpy}:2500 any",
+        f"{numpy}:85 _wrapreduction_any_all",
         position=f"type=numpy.ndarray shape={shape} dtype=f8",
         np__any="type=x function=numpy.any",
         np__abs="type=numpy.ufunc function=numpy.absolute",
