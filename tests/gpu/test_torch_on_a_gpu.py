@@ -27,6 +27,28 @@ pytestmark = [
 DEADLINE_S = 300
 UPDATES = 600
 
+REPLAYED = f"""
+import torch
+weight = torch.ones(8, device="cuda", requires_grad=True)
+optimizer = torch.optim.Adam([weight], capturable=True)
+def update():
+    optimizer.zero_grad(set_to_none=False)
+    weight.square().sum().backward()
+    optimizer.step()
+aside = torch.cuda.Stream()
+with torch.cuda.stream(aside):
+    for _ in range(3):
+        update()
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    update()
+for _ in range({UPDATES}):
+    graph.replay()
+torch.cuda.synchronize()
+"""
+"""Three updates, one that is captured, and its replays."""
+
 PLANTED = f"""
 import torch
 net = torch.nn.Sequential(
@@ -49,18 +71,21 @@ LOOP_LINE = 8
 """The network's own copies to the GPU are made above it."""
 
 
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    folder: Path = tmp_path_factory.mktemp("gpu")
+def record(program: str, folder: Path, *options: str) -> Recording:
     script = folder / "train.py"
-    script.write_text(PLANTED)
+    script.write_text(program)
     run_file = folder / "run.rlprof"
-    command = cli("run", "--no-report", "--torch", "always", "-o", run_file, script)
+    command = cli("run", "--no-report", *options, "-o", run_file, script)
     done = subprocess.run(
         command, cwd=folder, env=dict(os.environ), timeout=DEADLINE_S, check=False
     )
     assert done.returncode == 0
     return read_run(run_file)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return record(PLANTED, tmp_path_factory.mktemp("gpu"), "--torch", "always")
 
 
 def test_planted_reads_and_copies_are_counted_to_the_line(recording):
@@ -106,3 +131,11 @@ def test_windows_cost_little(recording):
 
     # Of a run of five minutes: 2 %.
     assert cost_us < 0.02 * 300e6
+
+
+def test_replays_of_a_captured_update_are_updates(tmp_path):
+    recording = record(REPLAYED, tmp_path)
+
+    counted = sum(counter.value for counter in recording.counters if counter.name == "updates")
+    # The end of the capture counts for the one that is captured.
+    assert counted == 3 + 1 + UPDATES

@@ -887,6 +887,70 @@ def test_updates_and_batches_of_torch():
     assert counts() == {"updates": 1, "batches": 3}
 
 
+class Graph:
+    """As ``torch.cuda.CUDAGraph``."""
+
+    def capture_end(self):
+        is_capturing.clear()
+
+    def replay(self):
+        pass
+
+
+is_capturing = set()
+
+
+def capture(graph, work):
+    is_capturing.add("now")
+    work()
+    graph.capture_end()
+
+
+def test_a_replayed_graph_makes_the_updates_that_were_captured_in_it(monkeypatch):
+    """No optimizer is called by a replay. A graph of the policy alone has none in it."""
+    before, after = {}, {}
+    torch_training.count_updates(
+        SimpleNamespace(_global_optimizer_pre_hooks=before, _global_optimizer_post_hooks=after)
+    )
+    monkeypatch.setattr(torch_training, "_asks_whether_captured", [])
+    torch_training.count_replays(
+        SimpleNamespace(_cuda_isCurrentStreamCapturing=is_capturing.copy, CUDAGraph=Graph)
+    )
+    (end_update,) = after.values()
+    update, policy, again = Graph(), Graph(), Graph()
+
+    end_update("optimizer", (), {})
+    assert counts() == {"updates": 1}
+    capture(update, lambda: [end_update(each, (), {}) for each in ("actor", "critic")])
+    capture(policy, lambda: None)
+    capture(again, lambda: end_update("actor", (), {}))
+    policy.replay()
+    captured = counts()["updates"]
+    for _ in range(10):
+        update.replay()
+    assert counts()["updates"] == captured + 20
+    again.replay()
+    assert counts()["updates"] == captured + 21
+    end_update("optimizer", (), {})
+    assert counts()["updates"] == captured + 22
+
+
+def test_a_build_of_torch_without_cuda_captures_nothing():
+    class StandIn:
+        def __init__(self):
+            raise RuntimeError("Tried to instantiate dummy base class")
+
+    class Graph(StandIn):
+        def replay(self): ...
+
+    replay = Graph.replay
+    torch_training.count_replays(
+        SimpleNamespace(_cuda_isCurrentStreamCapturing=StandIn, CUDAGraph=Graph)
+    )
+
+    assert Graph.replay is replay
+
+
 def test_hooks_of_the_program_have_the_numbers_that_they_would_have():
     """They are saved with a module."""
     torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")

@@ -21,6 +21,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     gymnasium_envs,
     pufferlib_envs,
     torch_syncs,
+    torch_training,
 )
 
 FOLDER = "rlprof.agent.inject.rlprof_agent.counted."
@@ -131,6 +132,16 @@ def calls():
     yield lambda: Tensor().copy_(Tensor())
 """
 
+IN_A_GRAPH = """
+_cuda_isCurrentStreamCapturing = len
+class CUDAGraph:
+    def capture_end(self): raise RuntimeError("operation not permitted when stream is capturing")
+    def replay(self): raise RuntimeError("called without a preceding successful capture")
+def calls():
+    yield lambda: CUDAGraph().capture_end()
+    yield lambda: CUDAGraph().replay()
+"""
+
 IN_A_BAR = """
 class tqdm:
     def update(self, n=1): raise ValueError("no terminal")
@@ -165,6 +176,7 @@ LIBRARIES = {
     "subprocess": (IN_THE_STANDARD_LIBRARY,),
     "torch._dynamo.variables.builder": (IN_A_COMPILER,),
     "torch._tensor": (ON_A_GPU,),
+    "torch.cuda.graphs": (IN_A_GRAPH,),
     # Counted by hooks that torch calls between the program's steps.
     "torch.optim.optimizer": (),
     "torch.utils.data.dataloader": (IN_A_STEP, IN_AN_OWN_HOOK),
@@ -195,6 +207,7 @@ def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(gymnasium_envs, "_env_methods", [])
     monkeypatch.setattr(pufferlib_envs, "_is_worker", [False])
     monkeypatch.setattr(torch_syncs, "_counted", [])
+    monkeypatch.setattr(torch_training, "_asks_whether_captured", [])
     fork_exec = ModuleType("_posixsubprocess")
     fork_exec.fork_exec = start_nothing  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "_posixsubprocess", fork_exec)

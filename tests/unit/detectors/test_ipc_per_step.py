@@ -128,10 +128,9 @@ def test_ranks_by_what_one_process_would_need():
 
     first = ranked(run, TRAIN)[0]
 
-    # Left: of 0.5 s of the policy and 4 x 0.2 s of the environments what is no wake-up, of 10 s.
+    # Left: of 0.5 s of the policy and 4 x 0.2 s of the environments what is no wake-up, of 10 s. That is 0.13 with all of the wake-ups.
     assert first.finding.detector == DETECTOR.id
-    assert first.saved_share.low < 0.9 < first.saved_share.high
-    assert first.saved_share.low > 0.8
+    assert 0.87 < first.saved_share.low < first.saved_share.high < 0.97
 
 
 def test_on_full_cores_threads_without_python_may_go_on_as_they_do():
@@ -148,7 +147,7 @@ def test_on_full_cores_threads_without_python_may_go_on_as_they_do():
 
 
 def test_environments_worth_a_worker_are_put_together_in_fewer_workers():
-    run = a_vector_env(workers=8, env_s=1.2, pipe_s=1.0)
+    run = a_vector_env(workers=8, env_s=1.2, pipe_s=1.0, steps=10_000)
 
     (finding,) = found(run)
 

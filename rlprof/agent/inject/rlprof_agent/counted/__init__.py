@@ -29,6 +29,7 @@ WATCHED = {
     "subprocess": ("process_starts", "count_subprocesses"),
     "torch._dynamo.variables.builder": ("torch_syncs", "stay_out_of_graphs"),
     "torch._tensor": ("torch_syncs", "count_syncs"),
+    "torch.cuda.graphs": ("torch_training", "count_replays"),
     "torch.optim.optimizer": ("torch_training", "count_updates"),
     "torch.utils.data.dataloader": ("torch_training", "count_batches"),
     "torchrl.envs.async_envs": ("torchrl_envs", "count_async_pools"),

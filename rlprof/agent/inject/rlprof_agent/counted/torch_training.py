@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .. import aside, current_agent, dynamo, optimized, torch_windows
+from types import BuiltinFunctionType
+
+from .. import aside, current_agent, dynamo, foreign_errors, optimized, torch_windows
 from ..counters import counter
 from . import torch_syncs
 from .class_methods import CountedMethods
@@ -12,8 +14,16 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from ..counters import EventCounter
+
 _OURS = "rlprof"
 """Key among hooks, where torch has numbers."""
+
+_asks_whether_captured: list[Any] = []
+"""Torch's own question whether the work of this moment goes into a CUDA graph; none without CUDA."""
+
+_captured = [0]
+"""Steps of optimizers that have gone into the graph which is captured now, or was last."""
 
 
 class _ForTheAgent:
@@ -26,8 +36,8 @@ class _ForTheAgent:
     def __init__(self, act: Any) -> None:
         self._act = act
 
-    def __call__(self, *arguments: Any) -> None:
-        self._act(*arguments)
+    def __call__(self, *arguments: Any) -> Any:
+        return self._act(*arguments)
 
     def __reduce__(self) -> Any:
         from contextlib import nullcontext
@@ -57,23 +67,59 @@ class _Hooks:
                 hooks[_OURS] = ours[number]
 
 
+def _counter_of_updates() -> EventCounter:
+    return counter("updates", _taken_in)
+
+
+def _taken_in(_graph: Any) -> int:
+    """Of a graph that has just been captured: the steps in it, which each replay makes."""
+    steps, _captured[0] = _captured[0], 0
+    return steps
+
+
+def _is_captured() -> bool:
+    for asks in _asks_whether_captured:
+        try:
+            if asks():
+                return True
+        except RuntimeError as error:
+            foreign_errors.pass_on(error)
+    return False
+
+
+def count_replays(module: ModuleType) -> None:
+    """Of CUDA graphs in which optimizers were captured: a replay makes their steps and calls none of them."""
+    asks = getattr(module, "_cuda_isCurrentStreamCapturing", None)
+    if type(asks) is not BuiltinFunctionType:
+        return  # A build without CUDA has a stand-in that fails.
+    _asks_whether_captured[:] = [asks]
+    CountedMethods(module.CUDAGraph, ["capture_end", "replay"], _counter_of_updates()).install()
+
+
 def count_updates(module: ModuleType) -> None:
     """By torch's own hooks for all optimizers; there are none before torch 2.1.
 
     Not by its functions: each takes a number that the program's next hook would have, which is saved with its module.
     """
-    updates = counter("updates")
-    stays_here = torch_syncs.stays_here
+    updates = _counter_of_updates()
+    stays_here, captured = torch_syncs.stays_here, _captured
     note, updated = _ForTheAgent(optimized.note), _ForTheAgent(torch_windows.updated)
+    is_captured = _ForTheAgent(_is_captured)
     agent = current_agent()
     wants_windows = agent is not None and torch_windows.are_wanted()
 
     def begin_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = True
 
-    def end_update(optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def count_alone(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if is_captured():
+            captured[0] += 1
+        else:
+            updates.cell[0] += 1
+
+    def end_update(optimizer: Any, args: Any, kwargs: Any) -> None:
         stays_here[0] = False
-        updates.cell[0] += 1
+        count_alone(optimizer, args, kwargs)
         note(optimizer)
         updated()
 
@@ -86,9 +132,6 @@ def count_updates(module: ModuleType) -> None:
         if wants_windows:
             torch_windows.are_impossible(agent)
         return
-
-    def count_alone(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        updates.cell[0] += 1
 
     def nothing(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         pass
