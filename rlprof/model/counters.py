@@ -78,7 +78,7 @@ COST_COUNTERS: Final[Mapping[str, str]] = {
     D2H_BYTES: "bytes copied from a GPU",
     KERNEL_LAUNCHES: "launches of kernels on a GPU",
     COMPILES: "compilations of torch.compile",
-    UPDATES: "steps of torch optimizers",
+    UPDATES: "steps of torch optimizers, those that a replayed CUDA graph makes included",
     BATCHES: "batches that torch's data loaders handed out",
     GC_COLLECTIONS: "full garbage collections",
 }
