@@ -31,6 +31,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     torchrl_envs,
     tqdm_bars,
 )
+from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, LOOKS
 
 
@@ -933,6 +934,20 @@ def test_a_replayed_graph_makes_the_updates_that_were_captured_in_it(monkeypatch
     assert counts()["updates"] == captured + 21
     end_update("optimizer", (), {})
     assert counts()["updates"] == captured + 22
+
+
+def test_methods_of_python_classes_below_one_of_pybind11_are_counted():
+    """Its metaclass has a ``__setattr__`` of its own, in C: ``torch.cuda.CUDAGraph`` is such a class, and simulators in C++ have them."""
+    torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+
+    class Simulator(torch._C.FileCheck):
+        def step(self, action):
+            return action
+
+    CountedMethods(Simulator, ["step"], counters.counter("steps:own")).install()
+    Simulator().step(1)
+
+    assert counts() == {"steps:own": 1}
 
 
 def test_a_build_of_torch_without_cuda_captures_nothing():

@@ -8,7 +8,7 @@ from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import ref
 
 from .. import foreign_errors
-from ..plain_reads import names_of
+from ..plain_reads import in_classes, names_of
 from .calls import (
     counter_of,
     counting,
@@ -90,7 +90,7 @@ class CountedMethods:
             wanted = given_back(now) if is_ours else now
             if way != AWAY:
                 wanted = handed_on(wanted, self._made_of(wanted)[way])
-            type.__setattr__(owner, name, wanted)
+            put_in_class(owner, name, wanted)
 
     def _made_of(self, original: Any) -> dict[int, Any]:
         """Return what counts in its place; made once for functions of a module, and kept as long as that is there."""
@@ -111,7 +111,7 @@ class CountedMethods:
             for name in self._names:
                 ours = names_of(owner).get(name)
                 if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
-                    type.__setattr__(owner, name, given_back(ours))
+                    put_in_class(owner, name, given_back(ours))
         self._classes.clear()
         if self._turns is not None:
             self._turns.leave()
@@ -133,7 +133,7 @@ class CountedMethods:
                 # A library whose vector environments are environments: as such they count more.
                 original = original_of(original)
             try:
-                type.__setattr__(owner, name, counting(original, self._counter))
+                put_in_class(owner, name, counting(original, self._counter))
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
             self._keep(owner)
@@ -176,6 +176,17 @@ class CountedMethods:
         except TypeError:
             return  # As above.
         self._hooked = hook, original
+
+
+def put_in_class(owner: type, name: str, function: Any) -> None:
+    """Set an attribute of a class, without asking a metaclass of the program's. Raises TypeError for a class whose attributes are fixed."""
+    try:
+        type.__setattr__(owner, name, function)
+    except TypeError:
+        # Of a metaclass in C with a way of its own, as pybind11's, Python lets no other be taken.
+        if type(in_classes(type(owner), "__setattr__")) is not WrapperDescriptorType:
+            raise
+        setattr(owner, name, function)
 
 
 def _flags(function: Any) -> int:

@@ -30,6 +30,7 @@ from .calls import (
     is_of_a_module,
     takes_self_and_one_more,
 )
+from .class_methods import put_in_class
 from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -80,7 +81,7 @@ class OwnEnvironment:
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         if not self.places:
-            type.__setattr__(self._owner, self._name, self.counted)
+            put_in_class(self._owner, self._name, self.counted)
             _take_turns(self._counter)
         if id(code) not in self.places:
             self._codes.append(code)
@@ -98,7 +99,7 @@ class OwnEnvironment:
                 given_back(now)
             if wanted is not self.original:
                 handed_on(self.original, wanted)
-            type.__setattr__(self._owner, self._name, wanted)
+            put_in_class(self._owner, self._name, wanted)
 
     def judge(self, stepped: Any, result: Any) -> int:
         """The steps that the first call has made; without any it is the last that is looked at."""
