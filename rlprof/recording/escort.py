@@ -139,7 +139,21 @@ class Escort:
                 tap.flush()
 
     def notes(self) -> list[Note]:
-        """Remarks on output that could not be passed on."""
+        """Remarks on output that could not be passed on, and on a pattern that found no number in it."""
+        return [*self._of_the_pattern(), *self._of_lost_output()]
+
+    def _of_the_pattern(self) -> list[Note]:
+        if not self.taps or any(tap.has_told for tap in self.taps):
+            return []
+        unread = next((tap.unread for tap in self.taps if tap.unread), b"")
+        found = (
+            f"found {unread.decode(errors='replace')!r}, which is no number that counts: write 1234.5 or 1,234.5"
+            if unread
+            else "found nothing in what the program printed"
+        )
+        return [Note("warning", "sps-pattern-found-nothing", f"--sps-pattern {found}.")]
+
+    def _of_lost_output(self) -> list[Note]:
         return [
             Note(
                 "warning",

@@ -9,25 +9,40 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
-from rlprof.recording.output_tap import number
+from rlprof.recording.printed_numbers import number
 
 _MOST_AT_ONCE: Final = 1 << 18
 """Bytes that are read in a window; of more the last."""
 
-_NUMBER: Final = rb"(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)"
-_OF_UPDATES: Final = rb"(?!\w*(?:grad|optim|updat|train|learn|eval))"
+_NUMBER: Final = (
+    rb"(\d(?:[\d.,_']|(?:\xe2\x80\x99|\xe2\x80\xaf|\xc2\xa0)\d){0,30}(?:e[+-]?\d{1,4})?"
+    rb"(?:\s?(?-i:[kKM])(?=\W|$|steps|sps|fps))?)"
+)
+"""Whatever looks like one; ``number`` tells whether it is. All lengths are bounded: a program may print anything, a megabyte of digits too."""
+
+_WORD: Final = rb"\w{0,60}"
+_OF_UPDATES: Final = rb"(?!" + _WORD + rb"(?:grad|optim|updat|train|learn|eval))"
 _RATE: Final = (
     rb"(?:sps|fps|"
     + _OF_UPDATES
-    + rb"\w*steps?(?:[ _]|\b)(?:/|per[ _])s(?:ec|econd)?|"
+    + _WORD
+    + rb"steps?(?:[ _]|\b)(?:/|per[ _])s(?:ec|econd)?|"
     + _OF_UPDATES
-    + rb"\w*throughput_per_sec)"
+    + _WORD
+    + rb"throughput_per_sec)"
 )
 _FORMS: Final = (
-    re.compile(rb"\b" + _RATE + rb"\b['\"]?[\s|:=]{1,60}" + _NUMBER + rb"\b", re.IGNORECASE),
-    re.compile(rb"\b" + _NUMBER + rb"\s?" + _RATE + rb"\b", re.IGNORECASE),
+    re.compile(rb"\b" + _RATE + rb"\b['\"]?[\s|:=]{1,60}" + _NUMBER + rb"(?!\w)", re.IGNORECASE),
+    re.compile(rb"(?<![\w.,'\x99\xaf\xa0])" + _NUMBER + rb"\s?" + _RATE + rb"\b", re.IGNORECASE),
 )
 """``SPS: 4500`` (CleanRL), ``fps | 812`` (Stable-Baselines3), ``throughput_per_sec: 99.5`` (RLlib), ``1,234 steps/s``."""
+
+_OF_FILMS: Final = re.compile(rb"video|movie|animation|gif|mp4|render", re.IGNORECASE)
+"""On such a line ``fps=30`` is how fast something is shown."""
+
+_THOUSANDS: Final = re.compile(rb"\d{1,3}")
+_MORE_BEFORE: Final = re.compile(rb"(?<![\d.,])\d{1,3} $")
+_MORE_BEHIND: Final = re.compile(rb" \d{3}(?!\d)")
 
 
 class ReadsOutput(Protocol):
@@ -79,7 +94,24 @@ def logs_of_output(streams: Sequence[int] = (1, 2)) -> list[OutputLog]:
 def _latest_rate(text: bytes) -> float | None:
     found = [each for form in _FORMS for each in form.finditer(text)]
     for each in sorted(found, key=re.Match.end, reverse=True):
-        rate = number(each[1])
-        if rate:
+        rate = number(each[1].rstrip(b".,'"))
+        if rate and not _is_in_doubt(each, text):
             return rate
     return None
+
+
+def _is_in_doubt(found: re.Match[bytes], text: bytes) -> bool:
+    """Tell whether ``12 480`` may be one number or two, or the line is about a film."""
+    begin, end = found.span(1)
+    line = text[text.rfind(b"\n", 0, begin) + 1 : begin]
+    behind = text[end : end + len(b" 480.")]
+    if _OF_FILMS.search(line):
+        return True
+    return bool(
+        (
+            _THOUSANDS.match(found[1])
+            and _MORE_BEFORE.search(line)
+            and len(found[1].split(b".")[0]) == 3
+        )
+        or (_THOUSANDS.fullmatch(found[1]) and _MORE_BEHIND.match(behind))
+    )

@@ -14,6 +14,7 @@ import tty
 from collections.abc import Collection
 
 from rlprof.recording.descriptors import close_all_but
+from rlprof.recording.printed_numbers import number
 from rlprof.recording.room import PIECE, takes_more
 from rlprof.recording.target import FORWARDED
 
@@ -23,10 +24,9 @@ MAX_LINE = 1 << 16
 _GONE = (errno.EPIPE, errno.ECONNRESET)
 """Errors of writing where nobody reads any more."""
 
-_MOST_COUNTED = 1e15
-"""Steps, and steps per second, beyond what any training makes."""
 
-_THOUSANDS = re.compile(rb"(?<=\d),(?=\d{3}(?:\D|$))")
+_SHOWN = 40
+"""Bytes of a text that is no number, in a remark."""
 
 
 class OutputTap:
@@ -50,6 +50,10 @@ class OutputTap:
         self.sps: float | None = None
         """The latest rate that the program printed and nobody took, from a group named ``sps`` or the
         first that took part."""
+        self.has_told = False
+        """True once the pattern has found a number."""
+        self.unread = b""
+        """The first text that the pattern found, and that is no number that counts."""
         self.is_open = True
         self._is_terminal = os.isatty(ours)
         self._size = b""
@@ -184,21 +188,18 @@ class OutputTap:
         named = found.groupdict()
         steps = named.get("steps")
         if steps is not None:
-            count = number(steps)
-            self.steps = self.steps if count is None else count
+            self.steps = self._number(steps, self.steps)
             return
         took_part = [text for text in (named.get("sps"), *found.groups()) if text is not None]
-        rate = number(took_part[0]) if took_part else None
-        self.sps = self.sps if rate is None else rate
+        self.sps = self._number(took_part[0], self.sps) if took_part else self.sps
 
-
-def number(text: bytes) -> float | None:
-    """``1,234.5`` and ``1_234`` are numbers too; None for anything else: nan, what no program reaches, and lists (``60,59``)."""
-    try:
-        value = float(_THOUSANDS.sub(b"", text).replace(b"_", b""))
-    except ValueError:
-        return None
-    return value if abs(value) < _MOST_COUNTED else None
+    def _number(self, text: bytes, so_far: float | None) -> float | None:
+        value = number(text)
+        if value is None:
+            self.unread = self.unread or text[:_SHOWN]
+            return so_far
+        self.has_told = True
+        return value
 
 
 def _obey_signals(ignored: Collection[int]) -> None:

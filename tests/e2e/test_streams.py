@@ -190,6 +190,23 @@ def test_a_full_disk_does_not_end_a_target_that_is_read_along_with(write, tmp_pa
     assert "of the program's output are missing: stdout" in note.text
 
 
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("fps | 4500", ["--sps-pattern found nothing in what the program printed."]),
+        ("SPS: 1.234,5", ["--sps-pattern found '1.234,5', which is no number that counts"]),
+        ("SPS: 4500", []),
+    ],
+)
+def test_a_pattern_that_finds_no_number_is_told(write, rlprof_run, printed, told):
+    script = write(f"print({printed!r})")
+
+    result = rlprof_run(script, options=["--sps-pattern", r"SPS: (\S+)"])
+
+    notes = [note for note in result.recording.notes if note.slug == "sps-pattern-found-nothing"]
+    assert [note.text.partition(":")[0] for note in notes] == told
+
+
 @pytest.mark.parametrize("place", ["run.rlprof", "/proc/run.rlprof"], ids=["", "not-recorded"])
 def test_a_training_starts_though_nobody_reads_a_full_stderr(write, tmp_path, place):
     reading, writing = os.pipe()

@@ -58,10 +58,35 @@ def program(tmp_path: Path) -> Iterator[Program]:
         (b"300 gradient_steps/s\n", None),
         (b"num_env_steps_trained_throughput_per_sec: 99.5\n", None),
         (b"sps: 1,234,567.5\n", 1234567.5),
+        (b"SPS: 4.5k\n", 4500),
+        (b"step 3  SPS: 26176.0k\n", 26_176_000),
+        (b"SPS: 1.2M, loss 0.3\n", 1_200_000),
+        (b"env steps per second: 4.2K\n", 4200),
+        (b"1.5 Ksteps/s\n", 1500),
+        (b"1.5k steps/s\n", 1500),
+        (b"12'480 steps/s\n", 12_480),
+        ("12\u202f480 steps/s\n".encode(), 12_480),
+        ("SPS: 12\u00a0480\n".encode(), 12_480),
+        (b"SPS: 4500.\n", 4500),
+        (b"SPS: 4500 128\n", 4500),
+        (b"epoch 5, 480 steps/s\n", 480),
+        (b"12 480 steps/s\n", None),
+        (b"SPS: 12 480\n", None),
+        (b"SPS: 1.234,5\n", None),
+        (b"SPS: 12ms\n", None),
+        (b"Saved video to a.mp4 (fps=30)\n", None),
+        (b"rendering at 30 fps\n", None),
     ],
 )
 def test_forms_that_programs_print(program: Program, text: bytes, rate: float | None):
     assert program.prints(text) == rate
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", [b"1", b"1,", b"a", "1\u202f".encode()])
+def test_long_lines_of_anything_are_read_at_once(program: Program, piece: bytes):
+    """Some took longer than a training does, by the way in which numbers were looked for."""
+    assert program.prints(piece * (1 << 16) + b"\n") is None
 
 
 def test_what_was_in_the_file_before_is_not_the_program_s(program: Program):

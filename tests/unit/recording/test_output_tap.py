@@ -127,8 +127,8 @@ def test_the_group_that_took_part_holds_the_rate(tapped):
     assert between.tap.sps == 12
 
 
-@pytest.mark.parametrize("text", [b"nan", b"inf", b"-inf", b"1e999"])
-def test_a_rate_or_count_that_is_not_finite_is_passed_over(tapped, text):
+@pytest.mark.parametrize("text", [b"nan", b"inf", b"-inf", b"1e999", b"-5"])
+def test_a_rate_or_count_that_nothing_can_have_is_passed_over(tapped, text):
     between = tapped(rb"sps=(\S+)|steps=(?P<steps>\S+)")
 
     between.prints(b"sps=5\nsteps=7\n", b"sps=" + text + b"\nsteps=" + text + b"\n")
