@@ -22,6 +22,7 @@ from rlprof.gate.interruption import shielded
 from rlprof.names import printable
 from rlprof.recording import procfs
 from rlprof.recording.prctl import adopt_orphans, end_with_parent
+from rlprof.recording.redaction.literals import hide_words
 
 
 @contextmanager
@@ -199,7 +200,7 @@ _COLUMNS: Final = 400
 
 
 def last_lines(log: Path) -> str:
-    """Indented, and fit for a terminal."""
+    """Indented, fit for a terminal, and without secrets: errors go to files of a CI that many can read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
@@ -209,7 +210,7 @@ def last_lines(log: Path) -> str:
     lines = [line for line in text.splitlines() if line.strip()][-LINES:]
     if not lines:
         return "  | (it printed nothing)"
-    return "\n".join(f"  | {printable(line, _COLUMNS)}" for line in lines)
+    return "\n".join(f"  | {printable(hide_words(line), _COLUMNS)}" for line in lines)
 
 
 # --- a process of rlprof's own, which does one thing for its parent and ends with it ----------

@@ -60,11 +60,30 @@ def test_a_module_that_is_missing_points_to_the_interpreter(hint, in_a_worktree,
 def test_what_it_printed_is_told_without_the_secrets_of_its_command_line(tmp_path):
     program = replace(a_program(Side.HEAD), command=("python", "train.py", "--api-key", "hunter22"))
     run = PlannedRun(program, 1, tmp_path, Counting())
-    run.log.write_text("error: unrecognized arguments: --api-key hunter22\n")
+    run.log.write_text("error: unrecognized arguments: hunter22\n")
     run.answer.write_text('{"exit_code": 2}')
 
     with pytest.raises(MeasureError) as failed:
         check_end(run)
 
-    assert "unrecognized arguments: --api-key [redacted]" in failed.value.message
+    assert "unrecognized arguments: [redacted]" in failed.value.message
     assert "hunter22" not in failed.value.message
+
+
+def test_what_it_printed_is_told_without_values_that_are_named_as_secrets(tmp_path):
+    """The last lines of a program go to summaries and artifacts of a CI."""
+    run = PlannedRun(a_program(Side.HEAD), 1, tmp_path, Counting())
+    run.log.write_text(
+        "connecting with password=hunter22 to postgres://u:hunter22@host\n"
+        "Authorization: Bearer hunter22\n"
+        "{'api_key': 'hunter22', 'lr': 3}\n"
+        "ValueError: no such reward\n"
+    )
+    run.answer.write_text('{"exit_code": 1}')
+
+    with pytest.raises(MeasureError) as failed:
+        check_end(run)
+
+    assert "hunter22" not in failed.value.message
+    assert "'lr': 3" in failed.value.message
+    assert "ValueError: no such reward" in failed.value.message
