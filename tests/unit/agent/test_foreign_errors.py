@@ -1,16 +1,19 @@
-"""Errors of the program's signal handlers that run while our code does go on to the program."""
+"""Errors of the program's signal handlers and other threads that come while our code runs go on to the program."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import signal
 import sys
+import threading
 import traceback
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import foreign_errors
+from rlprof.agent.inject.rlprof_agent import foreign_errors, stack_probe
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.stack_probe import StackProbe
 
@@ -67,6 +70,24 @@ def test_an_error_of_the_program_s_own_leaves_the_probe_s_handler(probe, monkeyp
         assert names[1:] == ["raise_late"]
 
 
+@pytest.mark.parametrize("sent", [LateError, TimeoutError])
+def test_what_another_thread_sends_goes_on(probe, monkeypatch, sent):
+    """Python raises it in whatever function runs: in the probe's, with none of the program's above it."""
+    send = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    sends = partial(send, ctypes.c_ulong(threading.get_ident()), ctypes.py_object(sent))
+    monkeypatch.setattr(stack_probe, "time", SimpleNamespace(thread_time_ns=sends))
+
+    with pytest.raises(sent):
+        probe._on_timer(signal.SIGURG, sys._getframe())
+
+
+def test_what_another_thread_sends_goes_on_from_a_look():
+    assert foreign_errors.goes_on_from_a_look(LateError())
+    # As a library's own would be.
+    assert not foreign_errors.goes_on_from_a_look(LateError("a tensor without a shape"))
+    assert not foreign_errors.goes_on_from_a_look(TypeError())
+
+
 def test_an_error_of_ours_does_not(probe):
     probe._mailbox = None
 
@@ -75,7 +96,7 @@ def test_an_error_of_ours_does_not(probe):
 
 def test_an_interrupt_goes_on_though_nothing_but_ours_was_running():
     assert foreign_errors.goes_on(KeyboardInterrupt())
-    assert not foreign_errors.goes_on(ValueError())
+    assert not foreign_errors.goes_on(ValueError("of ours"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Errors that are the program's though they come through our code: its signal handlers may raise them.
+"""Errors that are the program's though they come through our code: its signal handlers may raise them, and its other threads send them.
 
-Python runs those between any two steps of any function of the main thread, ours as well.
+Python runs those handlers between any two steps of any function of the main thread, ours as well, and raises there what another thread has sent
+(``PyThreadState_SetAsyncExc``), as watchdogs of episodes do.
 """
 
 from __future__ import annotations
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _FOLDER = __file__[: -len("foreign_errors.py")]
+_PACKAGE = __name__[: -len("foreign_errors")]
+
+_WITHOUT_WORDS = (MemoryError, RecursionError, StopIteration)
+"""Errors that Python itself raises without arguments."""
+
+_module_of = type.__dict__["__module__"].__get__
+"""Of any class, be its metaclass what it may. (``plain_reads`` imports this file.)"""
 
 
 def trim(error: BaseException) -> bool:
@@ -29,7 +37,23 @@ def trim(error: BaseException) -> bool:
 
 def goes_on(error: BaseException) -> bool:
     """Tell whether to raise ``error`` again, for it is the program's and not of our making."""
-    return trim(error) or not isinstance(error, Exception)
+    return trim(error) or not isinstance(error, Exception) or _is_sent(error)
+
+
+def goes_on_from_a_look(error: BaseException) -> bool:
+    """The same of an error in code that reads objects of a library's, whose own class it may be."""
+    return breaks_in(error) or (_is_foreign(type(error)) and not error.args and not trim(error))
+
+
+def _is_sent(error: BaseException) -> bool:
+    """Tell whether another thread has sent it: a class of the program's, or one that is raised without a word, as our own errors are not."""
+    kind = type(error)
+    return _is_foreign(kind) or not (error.args or kind in _WITHOUT_WORDS)
+
+
+def _is_foreign(kind: type) -> bool:
+    module = _module_of(kind)
+    return module != "builtins" and not (type(module) is str and module.startswith(_PACKAGE))
 
 
 def breaks_in(error: BaseException) -> bool:

@@ -118,7 +118,8 @@ def _followed(steps: list[str], names: Any, frame: FrameType, leaves: list[int])
         fields = described(value)
         contents = print_of(value, leaves) if is_compared else None
     except BaseException as error:
-        foreign_errors.pass_on(error)
+        if foreign_errors.goes_on_from_a_look(error):
+            raise
         return ""  # It is not what it seems, as a tensor that has no shape.
     return PART.join(fields if contents is None else [*fields, "print=%x" % (contents & _SHORT)])
 
