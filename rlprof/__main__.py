@@ -4,6 +4,8 @@ hide.
 
 from __future__ import annotations
 
+# The built-in one, without stubs: a ``signal.py`` of the caller's may stand before Python's.
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
 from contextlib import suppress
@@ -99,20 +101,16 @@ def _die_of_interrupts() -> bool:
 
     Tells whether Python's own handler was there, and not one that ignores it.
     """
-    import signal
-
-    by_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    by_default = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
     if by_default:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     return by_default
 
 
 def _heed_interrupts(by_default: bool) -> None:
     """Let a command other than ``run`` clean up after itself when Ctrl-C comes."""
-    import signal
-
     if by_default and sys.argv[1:2] != ["run"]:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 if __name__ == "__main__":

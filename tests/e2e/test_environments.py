@@ -178,6 +178,18 @@ def test_sitecustomizes_that_run_the_ones_they_hide_run_once_each(write, rlprof_
     assert result.err == ""
 
 
+def test_a_signal_py_on_the_python_path_is_the_program_s(write, rlprof_run, tmp_path):
+    """Rlprof asked for Python's before it had put that path aside, and the training did not start."""
+    folder = tmp_path / "src"
+    folder.mkdir()
+    (folder / "signal.py").write_text("def moving_average(prices):\n    return sum(prices) / 3\n")
+    script = write("from signal import moving_average; print(moving_average([1, 2, 3]))")
+
+    result = rlprof_run(script, env={"PYTHONPATH": str(folder)})
+
+    assert (result.code, result.out) == (0, b"2.0\n")
+
+
 def test_a_sitecustomize_that_fails_is_told_by_python_as_ever(write, rlprof_run, tmp_path):
     folder = tmp_path / "theirs"
     folder.mkdir()
