@@ -42,7 +42,7 @@ def test_an_interpreter_without_rlprof(write, rlprof_run, other_python):
     assert INJECT_DIR.parent.parent.name == "rlprof"
     assert str(INJECT_DIR.parent.parent / "__init__.py").encode() in result.out
     assert [process.fate for process in result.recording.processes] == ["sampled"] * 2
-    assert all(process.probe_samples > 10 for process in result.recording.processes)
+    assert all(process.probe_samples > 0 for process in result.recording.processes)
     assert result.root.python.startswith(other_python.parent.parent.name.rpartition(".")[0])
     assert {"train", "worker"} <= result.functions()
     assert result.steps > 0

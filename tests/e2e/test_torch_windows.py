@@ -190,6 +190,27 @@ print(sys.getprofile())
     assert ("stacks", "written") in windows(result)
 
 
+def test_a_mode_of_the_programs_is_not_called_for_a_window(train):
+    body = """
+read = updates = 0
+class Counts(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        global read
+        read += function.__name__ == "__get__"
+        return function(*args, **(kwargs or {}))
+with Counts():
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        update()
+        updates += 1
+print(read > 0, read % updates)
+"""
+    result = train(body)
+
+    assert (result.code, result.out) == (0, b"True 0\n")
+    assert windows(result) == [("plain", "written"), ("stacks", "written"), ("plain", "written")]
+
+
 IN_RANGES_OF_A_WINDOW = """
 import contextlib
 from torch.profiler import record_function

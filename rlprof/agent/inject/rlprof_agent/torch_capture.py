@@ -63,7 +63,12 @@ class Capture:
         # Asking for more than the program uses would make a context on the device.
         if torch.cuda.is_initialized():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
-        with_stack = self.kind == layout.WINDOW_STACKS and _has_one_stack() and _nobody_traces()
+        with_stack = (
+            self.kind == layout.WINDOW_STACKS
+            and _has_one_stack()
+            and _nobody_traces()
+            and _nobody_replaces_functions()
+        )
         # Shapes tell how much was computed; like stacks they cost the host time.
         self._profile = torch.profiler._KinetoProfile(
             activities=activities,
@@ -200,6 +205,11 @@ def _nobody_traces() -> bool:
     """Tell whether stacks can be had without taking a profile function of the program's away."""
     threading: Any = sys.modules.get("threading")
     return sys.getprofile() is None and getattr(threading, "_profile_hook", None) is None
+
+
+def _nobody_replaces_functions() -> bool:
+    """Tell whether no mode of the program's is on (``TorchFunctionMode``): torch reads parameters for its stacks, and would call it for that."""
+    return not sys.modules["torch._C"]._len_torch_function_stack()
 
 
 def uses_cuda() -> bool:
