@@ -55,6 +55,9 @@ OF_A_DEVICE: Final = Range(0.0, 1.0)
 BESIDE_OTHERS: Final = Range(0.1, 1.0)
 """The same on a line that calls something else in C, too: nobody knows which of them takes how much."""
 
+MOSTLY_WAITS: Final = 0.5
+"""Part of a line's time in reads of a GPU's memory from which on it is no output."""
+
 MUCH_FLUSHED: Final = 0.1
 """Part of the output's time in flushes, syncs and openings from which on they are what the advice is about."""
 
@@ -104,14 +107,31 @@ class _Written:
         self.weights: dict[Line, float] = defaultdict(float)
         self._by_both: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
         self.asleep_us = 0.0
+        places = {node: self.lines.line(self._named(node)) for node in self.output.sinks}
+        for node in self._that_wait(places, profile):
+            del self.output.sinks[node]
         for node, sink in self.output.sinks.items():
             cost = self.tree.self_cost(node)
             self.by_sink[sink] += cost.wall_us
             self.asleep_us += cost.idle_us
             if cost.wall_us:
-                line = self.lines.line(self._named(node))
-                self.weights[line] += cost.wall_us
-                self._by_both[sink][line] += cost.wall_us
+                self.weights[places[node]] += cost.wall_us
+                self._by_both[sink][places[node]] += cost.wall_us
+
+    def _that_wait(self, places: Mapping[int, Line], profile: Profile) -> list[int]:
+        """Nodes on lines whose time is mostly that of reads of a GPU's memory, which wait for its work: clocks around them tell."""
+        whole: dict[Line, float] = defaultdict(float)
+        for node, line in places.items():
+            whole[line] += self.tree.self_cost(node).wall_us
+        waited = {
+            line: sum(
+                site.wait_us
+                for site in profile.sync_sites
+                if site.device == "gpu" and site.line == line.line and line.file.endswith(site.file)
+            )
+            for line in whole
+        }
+        return [node for node, line in places.items() if waited[line] > MOSTLY_WAITS * whole[line]]
 
     def _named(self, node: int) -> int:
         """The user's line, or where there is none the library's that begins the output."""

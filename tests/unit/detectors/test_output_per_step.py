@@ -6,6 +6,7 @@ import pytest
 
 from rlprof.detectors.output_per_step import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
+from rlprof.model.recording import SyncSite
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (
     SITE,
@@ -193,6 +194,18 @@ def test_silent_on_a_logger_that_nothing_waits_for():
     run.process("logger").spends(8.0, INFO, LOGGER_INFO, *EMIT)
 
     assert found(run) == []
+
+
+def test_a_line_that_was_seen_to_wait_for_a_gpu_is_no_output():
+    def on_gpu(wait_s: float) -> RunBuilder:
+        run = a_training(3.0, PRINT_LOSS)
+        file, line = PRINT_LOSS.split(" ")[0].rsplit(":", 1)
+        return run.reads(
+            SyncSite(0, file, "train", int(line), "item", "gpu", 1_000, round(wait_s * 1e6), 4_000)
+        )
+
+    assert len(found(on_gpu(1.0))) == 1
+    assert found(on_gpu(2.0)) == []
 
 
 def test_a_value_fetched_from_a_gpu_promises_nothing():
