@@ -87,7 +87,7 @@ def _findings(found: Comparison) -> Iterator[Block]:
     if claimed:
         columns = [
             Column(),
-            Column(name="finding"),
+            Column(name="finding", least=12),
             Column(name="where", under="finding"),
             Column(name="its fix saves in BASE", is_figure=True, wraps=True),
             Column(name="in NEW", is_figure=True, wraps=True),

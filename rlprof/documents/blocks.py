@@ -54,7 +54,9 @@ class Column:
     is_cut: bool = False
     """Lines that are too long lose their end, rather than wrap."""
     least: int = 0
-    """Characters that it keeps in a narrow terminal."""
+    """Characters that it keeps in a narrow terminal: it holds the names of the rows, and others go before it."""
+    goes: int = 0
+    """Place among those that go where a terminal is too narrow: the highest first, and the last among equals."""
     under: str = ""
     """Name of the column in whose cells a terminal shows it."""
     lead: str = "\n"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from rich import box
@@ -19,6 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from rlprof.documents import blocks as of
+from rlprof.documents.column_widths import ColumnNeeds, column_widths
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.report import wording
@@ -130,23 +132,78 @@ def _table(block: of.Table, width: int) -> RichTable:
         header_style="dim",
     )
     shown = [
-        candidate
-        for candidate in block.columns
-        if not candidate.under and width >= candidate.from_width
+        number
+        for number, column in enumerate(block.columns)
+        if not column.under and width >= column.from_width
     ]
-    for column in shown:
-        no_wrap = column.is_figure if column.wraps is None else not column.wraps
+    cells = {
+        number: [
+            _cell(block.columns[number], row[number], zip(block.columns, row, strict=True))
+            for row in block.rows
+        ]
+        for number in shown
+    }
+    widths = _narrow_widths(block, cells, width)
+    if widths:
+        cells = {number: cells[number] for number in widths}
+    for number in cells:
+        column = block.columns[number]
+        is_narrow = bool(widths) and widths[number] < _longest(cells[number])
+        no_wrap = _is_unbroken(column) and not is_narrow
         table.add_column(
-            column.name,
+            # The name of a column of figures may be longer than they are.
+            Text(column.name, no_wrap=not widths and no_wrap),
             justify="right" if column.is_figure else "left",
             no_wrap=no_wrap,
-            min_width=column.least or None,
+            width=widths.get(number),
+            min_width=None if widths else column.least or None,
             overflow="ellipsis" if no_wrap else "fold",
         )
-    for row in block.rows:
-        cells = list(zip(block.columns, row, strict=True))
-        table.add_row(*(_cell(column, cell, cells) for column, cell in cells if column in shown))
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
     return table
+
+
+def _narrow_widths(
+    block: of.Table, cells: Mapping[int, Sequence[RenderableType]], width: int
+) -> dict[int, int]:
+    """Widths by column where ``width`` is too little for all that they hold; empty where it is not."""
+    gap = 3 if block.is_ruled and block.is_headed else 2
+    needs = [_needs(block, block.columns[number], cells[number]) for number in cells]
+    wanted = sum(max(need.longest, need.least) for need in needs)
+    if wanted + gap * (len(needs) - 1) <= width:
+        return {}
+    widths = column_widths(needs, width, gap, whole=not block.is_headed)
+    return {number: widths[at] for at, number in enumerate(cells) if at in widths}
+
+
+def _needs(block: of.Table, column: of.Column, cells: Sequence[RenderableType]) -> ColumnNeeds:
+    name = [Text(column.name)] if block.is_headed else []
+    return ColumnNeeds(
+        longest=_longest([*name, *cells]),
+        word=max((_measured(cell).minimum for cell in [*name, *cells]), default=0),
+        least=column.least,
+        wraps=not _is_unbroken(column),
+        goes=column.goes,
+    )
+
+
+def _longest(cells: Iterable[RenderableType]) -> int:
+    return max((_measured(cell).maximum for cell in cells), default=0)
+
+
+def _measured(cell: RenderableType) -> Measurement:
+    console = _unbroken_console()
+    return Measurement.get(console, console.options, cell)
+
+
+@cache
+def _unbroken_console() -> Console:
+    return _console(_UNBROKEN, colored=False)
+
+
+def _is_unbroken(column: of.Column) -> bool:
+    return column.is_figure if column.wraps is None else not column.wraps
 
 
 def _cell(

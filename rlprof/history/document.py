@@ -22,12 +22,12 @@ from rlprof.names import printable
 from rlprof.report import wording
 
 _COLUMNS: Final = (
-    Column(name="when (UTC)", wraps=False),
+    Column(name="when (UTC)", wraps=False, goes=2),
     Column(name="stage", least=12),
     Column(name="command", under="stage"),
     Column(name="sps", is_figure=True),
     Column(name="low to high", is_figure=True, under="sps"),
-    Column(name="gain", is_figure=True),
+    Column(name="gain", is_figure=True, goes=1),
     Column(name="over the first", is_figure=True, under="gain"),
     Column(name="top bottleneck"),
     Column(name="saves", under="top bottleneck", lead="\nsaves "),

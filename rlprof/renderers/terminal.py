@@ -311,8 +311,15 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
         )
         for (role, _, sampled, note), group in alike.items()
     ]
-    names = figures("wall s", "start-up s", "CPU s", "samples/s")
-    return Table([Column(name="process", least=16), *names, Column(under="process")], cells)
+    columns = [
+        Column(name="process", least=16),
+        Column(name="wall s", is_figure=True),
+        Column(name="start-up s", is_figure=True, goes=2),
+        Column(name="CPU s", is_figure=True),
+        Column(name="samples/s", is_figure=True, goes=1),
+        Column(under="process"),
+    ]
+    return Table(columns, cells)
 
 
 RENDERER: Final = Renderer(

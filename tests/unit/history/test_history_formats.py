@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from rlprof.documents.markdown import as_markdown
 from rlprof.documents.terminal import as_text
 from rlprof.history.document import history_document
 from rlprof.history.json_document import history_as_json
 from rlprof.history.rows import History, Unread, history_of
 from rlprof.model.profile import PhaseKind
+from rlprof.names import columns
 from tests.history_factory import a_row
 from tests.report_factories import a_finding
 
@@ -55,6 +58,16 @@ def test_the_text_tells_the_journey():
     assert "of the run" in " ".join(text[third:].split())
     assert "train.py --seed" in text
     assert "/venv" not in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_a_narrow_terminal_keeps_stage_rate_and_bottleneck(width):
+    lines = text_of(JOURNEY, width).splitlines()
+
+    assert max(map(columns, lines)) <= width
+    (first,) = (line for line in lines if "stage-1" in line)
+    assert "2 420" in first
+    assert "omegaconf-in" in first
 
 
 def test_the_markdown_is_one_table_with_a_line_for_each_run():

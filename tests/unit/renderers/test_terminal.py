@@ -132,6 +132,17 @@ def test_lines_fit_the_width_and_numbers_keep_their_units(width: int) -> None:
     assert not [line for line in lines if re.match(r" *%", line)]
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_every_table_keeps_the_names_of_its_rows(width: int) -> None:
+    story = a_story()
+    parts = [replace(part, priced_share=part.share + 0.1) for part in story.components]
+    text = shown(replace(story, components=tuple(parts)), width=str(width))
+
+    for name in ("environment", "inference", "IPC wait", "rollout", "8 workers", "main 1000"):
+        assert re.search(rf"^{name} +\d", text, re.MULTILINE), name
+    assert re.search(r"main 1000 +30 % in pipe +for 8 workers", text)
+
+
 def test_colour_only_when_asked_and_never_in_the_words() -> None:
     plain, colored = shown(a_story()), shown(a_story(), color="always")
 
