@@ -82,12 +82,9 @@ def is_worth_keeping(report: Report) -> bool:
 
 
 def _without_a_steady_phase(report: Report) -> Report:
-    """Leave out what rests on a steady phase, for a run that crashed too early: what comes after its start-up is
-    called steady where nothing tells otherwise.
-    """
+    """Leave out what rests on a steady phase, for a run that crashed too early."""
     return replace(
         report,
-        phases=tuple(phase for phase in report.phases if phase.kind is not PhaseKind.STEADY),
         notes=tuple(note for note in report.notes if note.level != "info"),
         bound=NOT_BOUND,
         components=(),

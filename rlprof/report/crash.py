@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from signal import SIGKILL
 from typing import Final
 
@@ -13,7 +14,7 @@ from rlprof.model.crash import (
     is_bad_end,
     signal_of,
 )
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Phase, PhaseKind, Profile
 from rlprof.model.recording import POOLED, Process, Recording
 
 _BEFORE_THE_END_US: Final = 2_000_000
@@ -70,3 +71,27 @@ def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool
         return True
     end_us = min((steady[-1].end_us, *(worker.ended_us for worker in workers)))
     return end_us - steady[0].start_us < _LEAST_STEADY_US
+
+
+def without_a_steady_phase(profile: Profile) -> Profile:
+    """``profile`` of a run that crashed too early: what comes after its start-up is called steady where nothing tells
+    otherwise, and is warm-up here, so that the phases cover the run.
+    """
+    return replace(
+        profile,
+        phases=_never_steady(profile.phases),
+        process_phases={
+            process: _never_steady(phases) for process, phases in profile.process_phases.items()
+        },
+    )
+
+
+def _never_steady(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+    told: list[Phase] = []
+    for phase in phases:
+        kind = PhaseKind.WARM_UP if phase.kind is PhaseKind.STEADY else phase.kind
+        if told and told[-1].kind is kind and told[-1].end_us == phase.start_us:
+            told[-1] = replace(told[-1], end_us=phase.end_us)
+        else:
+            told.append(replace(phase, kind=kind))
+    return tuple(told)

@@ -18,7 +18,7 @@ from rlprof.pricing.sale import Sale
 from rlprof.pricing.samples import without_nodes
 from rlprof.pricing.windows import look_at_windows
 from rlprof.profile.build import build_profile
-from rlprof.report.crash import crash_of
+from rlprof.report.crash import crash_of, without_a_steady_phase
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 
@@ -52,6 +52,7 @@ def look_into(recording: Recording) -> Found:
     crash = crash_of(recording, profile)
     is_too_early = crash is not None and crash.before_steady
     priced = Priced((), ()) if is_too_early else sale.ranking()
+    profile = without_a_steady_phase(profile) if is_too_early else profile
     is_cut = undisturbed is not recording
     told = (*notes, *failures, *_slowed(windows))
     return Found(at_pace, is_cut, profile, priced, windows, told, crash)

@@ -150,10 +150,25 @@ def test_what_came_after_the_start_of_an_early_crash_is_not_called_steady():
     report = build_report(crashed.recording())
 
     assert not is_worth_keeping(report)
-    assert PhaseKind.STEADY not in [phase.kind for phase in report.phases]
+    assert [phase.kind for phase in report.phases] == [PhaseKind.WARM_UP]
     assert (report.components, report.waits, report.resources) == ((), (), None)
     assert report.bound.text == ""
-    assert rendered("terminal", report).count("steady") == 1
+    text = unglued(rendered("terminal", report, width="120"))
+    assert "Phases  not yet steady 5.0 s (100 %)\n" in text
+    assert text.count("steady") == 2
+
+
+def test_the_phases_of_an_early_crash_cover_the_run_and_its_timeline():
+    crashed = a_training(steps=30, steady_s=0.5).with_run(exit_code=1)
+
+    report = build_report(crashed.recording(), detailed=True)
+
+    bounds = [(phase.start_us, phase.end_us) for phase in report.phases]
+    assert sum(end - start for start, end in bounds) == report.run.wall_us
+    assert len({phase.kind for phase in report.phases}) == len(report.phases)
+    assert report.detail is not None
+    named = {slice_.phase for slice_ in report.detail.slices}
+    assert named <= {phase.kind for phase in report.phases}
 
 
 def test_every_renderer_takes_an_early_crash():

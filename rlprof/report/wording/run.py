@@ -47,6 +47,9 @@ LEAST_THROTTLED: Final = 0.05
 _AFTER: Final = "after the last step"
 """The phase ``shutdown``: a last update may be in it."""
 
+_NOT_STEADY: Final = "not yet steady"
+"""The phase ``warm-up`` of a run that crashed in it: there may be no steps that it is the warm-up of."""
+
 LARGEST: Final = 3
 """Processes and lines named for their memory."""
 
@@ -99,11 +102,14 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _phases(report: Report) -> str:
     wall = report.run.wall_us
+    names = {PhaseKind.SHUTDOWN: _AFTER}
+    if report.crash is not None and report.crash.before_steady:
+        names[PhaseKind.WARM_UP] = _NOT_STEADY
     parts = []
     for phase in report.phases:
         length = phase.end_us - phase.start_us
         share = f" ({wording.percent(length / wall)})" if wall else ""
-        name = _AFTER if phase.kind is PhaseKind.SHUTDOWN else phase.kind.value
+        name = names.get(phase.kind, phase.kind.value)
         parts.append(f"{name} {wording.duration(length)}{share}")
     return ", ".join(parts) or "none seen"
 
