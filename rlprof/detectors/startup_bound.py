@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.agent_start import agent_start
 from rlprof.detectors.recognisers.worker_start import is_heavy, seen_to_its_end, worker_start
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -46,9 +47,9 @@ _MODULE: Final = re.compile(
     r"[/\\]python3\.\d+t?[/\\](?:(?:site|dist)-packages[/\\])?(?P<path>.+)$"
 )
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\](?P<path>.+)$")
-OWN_MODULE: Final = "rlprof's agent"
-_OWN: Final = re.compile(r"[/\\]rlprof[/\\]agent[/\\]|[/\\]sitecustomize\.py$")
-"""Files that rlprof brings along: their time is stated as its overhead, and not the user's to make cheaper."""
+_FROZEN: Final = re.compile(r"^<frozen (?P<name>[\w.]+)>$")
+_INTERPRETER: Final = "site"
+"""The module by which an interpreter starts, with what ``.pth`` files have it import: no program goes without."""
 
 
 @dataclass(slots=True)
@@ -65,17 +66,21 @@ class _StartUp:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     wall = profile.run.wall_us
-    start_up = profile.start_up_us
     workers = worker_start(profile)
     # What workers import is told by its own detector, process-startup, where it is much.
     has_own = is_heavy(workers, profile)
+    left_out = agent_start(profile.start_up)
+    agent_us = sum(profile.start_up.self_cost(node).wall_us for node in left_out)
+    start_up = max(0, profile.start_up_us - agent_us)
     told = start_up - workers.us if has_own else start_up
     if not wall or told < MIN_START_UP_US or told / wall < MIN_SHARE:
         return
     if not seen_to_its_end(profile):
         return
     lines = UserLines(profile.start_up, profile.sources, profile.started_package)
-    found = _measure(profile.start_up, lines, workers.nodes if has_own else frozenset())
+    found = _measure(profile.start_up, lines, left_out | workers.nodes if has_own else left_out)
+    if not found.nodes and not found.set_up_nodes:
+        return
     heaviest = _heaviest(found, start_up)
     processes = sum(1 for process in profile.processes if process.python)
     yield Finding(
@@ -83,7 +88,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         phase=PhaseKind.START_UP,
         savings=tuple(_savings(found, profile)),
         locations=lines.locations(found.lines, wall)[:SHOWN_LINES],
-        evidence=tuple(_evidence(heaviest, profile, processes)),
+        evidence=tuple(_evidence(heaviest, profile, processes, agent_us)),
         fix=_fix(processes),
         confidence=Confidence.BOUNDED,
     )
@@ -119,7 +124,7 @@ def _measure(tree: CallTree, lines: UserLines, left_out: frozenset[int]) -> _Sta
 
 
 def _add_import(found: _StartUp, current: _Import, node: int, wall_us: int) -> None:
-    if current.module != OWN_MODULE and wall_us:
+    if wall_us:
         found.modules[current.module] += wall_us
         found.nodes[current.module].add(node)
         if current.line is not None:
@@ -161,8 +166,8 @@ def _named(lines: UserLines, owner: int) -> str:
 
 def top_level_module(file: str) -> str:
     """``…/site-packages/torch/nn/init.py`` -> ``torch``; a file of the user's by its own name."""
-    if _OWN.search(file):
-        return OWN_MODULE
+    if frozen := _FROZEN.match(file):
+        return frozen["name"].partition(".")[0]
     found = _INSTALLED.search(file) or _MODULE.search(file)
     parts = re.split(r"[/\\]", found.group("path") if found else file)
     first = parts[0] if found else parts[-1]
@@ -179,7 +184,8 @@ def _heaviest(found: _StartUp, start_up_us: int) -> list[tuple[str, int]]:
 def _savings(found: _StartUp, profile: Profile) -> Iterable[Saving]:
     later = {top_level_module(file) for file in _files(profile.steady)}
     for module in sorted(found.nodes):
-        range_ = NEEDED_LATER if module in later else NOT_SEEN_LATER
+        is_needed = module in later or module == _INTERPRETER
+        range_ = NEEDED_LATER if is_needed else NOT_SEEN_LATER
         yield Saving(frozenset(found.nodes[module]), range_)
     if found.set_up_nodes:
         yield Saving(frozenset(found.set_up_nodes), SET_UP)
@@ -196,7 +202,9 @@ def _title(heaviest: list[tuple[str, int]], share: float) -> str:
     )
 
 
-def _evidence(heaviest: list[tuple[str, int]], profile: Profile, processes: int) -> Iterable[str]:
+def _evidence(
+    heaviest: list[tuple[str, int]], profile: Profile, processes: int, agent_us: int
+) -> Iterable[str]:
     training = max(0, profile.run.wall_us - profile.start_up_us)
     counted = profile.throughput.total_steps > 0
     border = "the first step" if counted else "the end of the imports"
@@ -206,6 +214,8 @@ def _evidence(heaviest: list[tuple[str, int]], profile: Profile, processes: int)
     )
     if heaviest:
         yield "imports: " + ", ".join(f"{name} {duration(us)}" for name, us in heaviest)
+    if agent_us >= MIN_MODULE_SHARE * profile.start_up_us:
+        yield f"{duration(agent_us)} of it the start of rlprof's agent, which is in no price"
     waits = profile.start_up.total.idle_us
     if waits >= MIN_MODULE_SHARE * profile.start_up_us:
         yield f"{duration(waits)} of it waiting, for processes to start or for files"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rlprof.detectors.recognisers.agent_start import agent_start
 from rlprof.model.calltree import CallTree, handed_down
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, POOLED, Frame, Process
@@ -122,7 +123,7 @@ def _usually_alive(processes: Iterable[Process], end_us: int) -> int:
 
 
 def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int]:
-    """Nodes in which a worker gets ready: all before its target runs, and its imports.
+    """Nodes in which a worker gets ready: all before its target runs, and its imports; without the agent's.
 
     Whose they are their roles say: not every stack reaches up to where ``multiprocessing`` began.
     """
@@ -131,10 +132,12 @@ def _starting_nodes(profile: Profile, workers: Collection[str]) -> frozenset[int
         role for role in set(profile.node_roles.values()) if role and role.issubset(workers)
     }
     known: dict[int, bool] = {NO_PARENT: False}
+    agent = agent_start(tree)
     return frozenset(
         node
         for node, cost in tree.self_costs()
         if cost.wall_us
+        and node not in agent
         and profile.node_roles.get(node) in of_workers
         and handed_down(tree.nodes, node, _gets_ready, known)
     )

@@ -177,11 +177,61 @@ def test_imports_of_workers_are_named_without_adding_up():
 )
 def test_the_agent_is_not_the_users_import(file):
     run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
-    run.spends(4.0, FIND, EXEC, f"{file}:3 <module>", start_up=True)
-    run.spends(2.0, *importing("import torch", TORCH), start_up=True)
+    run.spends(2.0, FIND, EXEC, f"{file}:3 <module>", start_up=True)
+    run.spends(4.0, *importing("import torch", TORCH), start_up=True)
     run.spends(4.0, STEP)
 
     (finding,) = found(run)
 
     assert "agent" not in finding.title
     assert all("sitecustomize" not in location.file for location in finding.locations)
+    assert "2.0 s of it the start of rlprof's agent, which is in no price" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        ("<frozen site>:616 <module>", "<frozen site>:548 execsitecustomize"),
+        ("/usr/lib/python3.10/site.py:599 <module>", "/usr/lib/python3.10/site.py:530 execsitecustomize"),
+    ],
+)  # fmt: skip
+def test_a_start_of_the_agent_that_ends_in_the_import_of_it_is_the_agents(site):
+    run = a_run("nap.py", start_up_s=0.3, steady_s=0.4).process("main", steps=0)
+    run.spends(0.3, FIND, EXEC, *site, FIND, EXEC, start_up=True)
+
+    assert found(run.spends(0.4, "nap.py:1 <module>")) == []
+
+
+def test_the_start_of_the_agent_does_not_make_a_start_up_long():
+    def a_run_with(agent_s: float) -> RunBuilder:
+        run = a_run("train.py", start_up_s=3.0, steady_s=7.0).process("main", steps=4_000)
+        run.spends(agent_s, FIND, EXEC, "<frozen site>:548 execsitecustomize", FIND, start_up=True)
+        run.spends(3.0 - agent_s, *importing("import torch", TORCH), start_up=True)
+        return run.spends(7.0, STEP)
+
+    assert "29 % of the run" in found(a_run_with(0.1))[0].title
+    assert found(a_run_with(1.0)) == []
+
+
+def test_what_a_sitecustomize_of_the_user_imports_is_told():
+    hook = ("<frozen site>:548 execsitecustomize", FIND, "/x/sitecustomize.py:3 <module>")
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(6.0, FIND, *hook, FIND, EXEC, TORCH, start_up=True).spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert "led by importing torch" in finding.title
+
+
+def test_the_start_of_an_interpreter_is_named_and_may_have_to_stay():
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(
+        6.0, FIND, EXEC, "<frozen site>:616 <module>", "<frozen site>:590 main", start_up=True
+    )
+    run.spends(4.0, STEP)
+    profile = profile_of(run)
+
+    (finding,) = found(run)
+
+    assert "led by importing site" in finding.title
+    assert saving_of(profile, finding, "site").removable == NEEDED_LATER
