@@ -36,6 +36,16 @@ def duration(us: float) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
+def rough_duration(us: float) -> str:
+    """``us`` to two digits in one unit: ``12 s``, ``58 min``, ``3.2 h``."""
+    minutes = us / 60_000_000
+    if minutes < 0.995:
+        return f"{us / 1_000_000:.2g} s"
+    if minutes < 59.5:
+        return f"{minutes:.0f} min"
+    return f"{minutes / 60:.2g} h"
+
+
 def percent(share: Share) -> str:
     """``share`` as a percentage with one decimal under 10 %: ``4.2 %``, ``37 %``."""
     value = share * 100

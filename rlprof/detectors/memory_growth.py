@@ -14,7 +14,7 @@ from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemor
 from rlprof.model.profile import Profile
 from rlprof.profile.trend import HOUR_US
 from rlprof.source.lines import Line, UserLines, last_name, short_place
-from rlprof.units import duration, percent, size
+from rlprof.units import duration, percent, rough_duration, size
 
 MIN_STEADY_US: Final = 20_000_000
 """Allocators, caches and the first episodes take some seconds to reach their size."""
@@ -143,10 +143,10 @@ def _seen_functions(
 
 
 def _title(trend: MemoryTrend, hours: float | None) -> str:
-    title = f"memory grows by {size(trend.bytes_per_hour)} an hour"
-    if hours is not None:
-        title += f"; what is free would last about {duration(hours * HOUR_US)}"
-    return title
+    growth = f"{size(trend.bytes_per_hour)} an hour"
+    if hours is None:
+        return f"memory grows by {growth}"
+    return f"memory is full in about {rough_duration(hours * HOUR_US)}, growing by {growth}"
 
 
 def _locations(adding: Sequence[_AddingStatement], told: Sequence[GrownLine]) -> list[Line]:

@@ -29,6 +29,14 @@ def test_durations_are_in_the_largest_unit_that_fits(us, said):
     assert units.duration(us) == said
 
 
+@pytest.mark.parametrize(
+    ("us", "said"),
+    [(12_300_000, "12 s"), (59_900_000, "1 min"), (3_493_000_000, "58 min"), (1.2e10, "3.3 h")],
+)
+def test_a_rough_time_has_one_unit(us, said):
+    assert units.rough_duration(us) == said
+
+
 def test_operations_never_read_as_powers_of_ten():
     assert units.flops(999_700) == "1 MFLOP"
     assert units.flops(34e9) == "34 GFLOP"

@@ -63,9 +63,7 @@ def also_seen(run: RunBuilder) -> list[PricedFinding]:
 def test_memory_that_grows_to_the_end():
     (finding,) = found(a_training(500 * MIB, 800 * MIB))
 
-    assert finding.title.startswith(
-        "memory grows by 17.7 GiB an hour; what is free would last about 27"
-    )
+    assert finding.title == "memory is full in about 27 min, growing by 17.7 GiB an hour"
     assert "300.0 MiB more" in finding.evidence[0]
     assert "51.6 KiB a step" in finding.evidence[0]
     assert finding.confidence is Confidence.MEASURED
