@@ -194,12 +194,7 @@ def finding_cost(finding: FindingChange, value: Range | None) -> str:
         return NOTHING
     if finding.unit == "share":
         return wording.share_range(value)
-    low, high = small_duration(value.low), small_duration(value.high)
-    if value.low < value.high / 1000:
-        return f"up to {high}"
-    if low.rpartition(wording.GLUE)[2] == high.rpartition(wording.GLUE)[2]:
-        low = low.rpartition(wording.GLUE)[0]
-    return f"{low} to {high}"
+    return wording.duration_range(value, small_duration)
 
 
 def finding_unit(finding: FindingChange) -> str:
@@ -245,11 +240,13 @@ def _amount(quantity: Quantity, value: float | None) -> str:
 
 
 def _of_counter(counter: CounterChange) -> Figure:
+    most = max(counter.base or 0.0, counter.new or 0.0)
+    steps, of_what = facts.steps_to_tell(most) if most else (1, "step")
     base, new = (
-        NOTHING if value is None else facts.counter_value(counter.name, value)
+        NOTHING if value is None else facts.counter_value(counter.name, steps * value)
         for value in (counter.base, counter.new)
     )
-    name = f"{facts.counter_name(counter.name)} per step"
+    name = f"{facts.counter_name(counter.name)} per {of_what}"
     return Figure(
         name, base, new, change(counter.base or 0.0, counter.new or 0.0), counter.is_clear
     )

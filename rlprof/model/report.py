@@ -30,6 +30,7 @@ class ProcessRow:
     cpu_s: float
     requested_hz: float
     achieved_hz: float
+    """0 when the process was seen for too short a time to tell."""
     note: str
     phases: tuple[Phase, ...] = ()
     """Its own start-up, then those of the run that it lives in."""

@@ -41,6 +41,7 @@ from rlprof.report.wording.run import (
     parts_of_the_time,
     run_facts,
     run_line,
+    samples_per_second,
     spread,
     wait_lines,
     waits_for_cores,
@@ -158,7 +159,7 @@ def _price(priced: PricedFinding, report: Report) -> Inline:
     after = wording.price_after(priced, report)
     if not after or steady is None:
         return bar, saves
-    now = f" (now {wording.count(steady.median)})"
+    now = f" (now {wording.rate(steady.median)})"
     return bar, f"{saves}\n-> ", StyledText(after, "bold green"), now
 
 
@@ -304,9 +305,7 @@ def _processes(rows: Sequence[ProcessRow]) -> Table:
             spread([row.wall_s for row in group], "{:.1f}"),
             spread([row.start_up_s for row in group], "{:.1f}"),
             spread([row.cpu_s for row in group], "{:.1f}"),
-            spread([row.achieved_hz for row in group], "{:.0f}")
-            if sampled
-            else StyledText("not sampled", "yellow"),
+            samples_per_second(group) if sampled else StyledText("not sampled", "yellow"),
             printable(note),
         )
         for (role, _, sampled, note), group in alike.items()

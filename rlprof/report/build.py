@@ -32,6 +32,9 @@ _SAMPLED: Final = frozenset({"sampled", "probe-only"})
 _FEW_SAMPLES: Final = 200
 """Below it the sampling error alone makes a share of a half uncertain by 10 points either way."""
 
+_LEAST_COVERED_US: Final = 100_000
+"""Time of a process seen by the clock below which its samples per second are not known: there are few, or one."""
+
 
 def build_report(
     recording: Recording,
@@ -148,7 +151,9 @@ def _process_row(
         wall_s=lifetime_us(process, recording) / 1e6,
         cpu_s=cpu_us / 1e6,
         requested_hz=1e6 / requested if requested else 0.0,
-        achieved_hz=process.clock_samples * main_part * 1e6 / covered if covered else 0.0,
+        achieved_hz=process.clock_samples * main_part * 1e6 / covered
+        if covered >= _LEAST_COVERED_US
+        else 0.0,
         note=process.note,
         phases=profile.process_phases.get(process.id, ()),
         started_s=process.started_us / 1e6,

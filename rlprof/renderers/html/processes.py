@@ -12,7 +12,7 @@ from rlprof.names import cut_middle, printable
 from rlprof.renderers.html.document import View
 from rlprof.renderers.html.drawings import Edge, life_bar, wait_graph
 from rlprof.report import wording
-from rlprof.report.wording.run import LEAST_WAIT, spread
+from rlprof.report.wording.run import LEAST_WAIT, samples_per_second, spread
 
 MOST_LIVES: Final = 60
 """Processes drawn one below the other in the bar of their group: thinner lines are not seen."""
@@ -72,7 +72,7 @@ def _group(rows: Sequence[ProcessRow], depth: int, report: Report) -> View:
         "wall": spread([row.wall_s for row in rows], "{:.1f}"),
         "start_up": spread([row.start_up_s for row in rows], "{:.1f}"),
         "cpu": spread([row.cpu_s for row in rows], "{:.1f}"),
-        "rate": spread([row.achieved_hz for row in rows], "{:.0f}") if first.sampled else "",
+        "rate": samples_per_second(rows) if first.sampled else "",
         "note": first.note,
         "command": cut_middle(printable(first.command), _COMMAND_LIMIT),
     }

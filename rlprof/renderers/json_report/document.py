@@ -146,7 +146,7 @@ class Process(Struct, frozen=True):
     wall_s: Number
     cpu_s: Number
     requested_hz: Number
-    achieved_hz: Number
+    achieved_hz: Annotated[Number, means("0 when seen for too short a time to tell.")]
     note: str
     phases: Annotated[
         Sequence[Phase], means("Its own start-up, then those phases of the run that it lives in.")

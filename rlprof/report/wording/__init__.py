@@ -40,6 +40,9 @@ _LEAST_TIMES: Final = 1.05
 _MOST_TIMES: Final = 25.0
 """Above it, less than 4 % of the time is left: a part that no price knows to within a factor of two."""
 
+_NOTHING_BESIDE: Final = 0.005
+"""Part of the high end of a range of time below which its low end is nothing: the high one is not known better."""
+
 _ONE_LINE: Final = 0.6
 """Part of a hot spot on its heaviest line from which that line is its name, as in the detector."""
 
@@ -116,6 +119,18 @@ def between(values: Range, unit: str) -> str:
     return f"{ends(low, high)}{GLUE}{unit}"
 
 
+def duration_range(us: Range, words: Callable[[float], str] = duration) -> str:
+    """``1.2 to 1.4 s``, ``850 ms to 2.1 s``; one figure when both ends read the same; ``up to 2.1 s`` where the low
+    end is nothing beside the high one.
+    """
+    low, high = map(words, us)
+    if us.low < _NOTHING_BESIDE * us.high:
+        return f"up to {high}"
+    number, *units_of_low = low.split(GLUE)
+    has_one_unit = len(units_of_low) == 1 and units_of_low == high.split(GLUE)[1:]
+    return ends(number if has_one_unit and low != high else low, high)
+
+
 def rate(sps: float) -> str:
     """``1 240``: three significant digits, as no rate is known better."""
     return count(float(f"{sps:.3g}"))
@@ -132,8 +147,8 @@ def of_what(priced: PricedFinding) -> str:
 
 
 def seconds_saved(priced: PricedFinding) -> str:
-    """``1.2 to 1.4 s``: of this run."""
-    return between(Range(*(us / 1e6 for us in priced.saved_us)), "s")
+    """``1.2 to 1.4 s``, ``up to 2.1 s``: of this run."""
+    return duration_range(priced.saved_us)
 
 
 def price_of_seen(priced: PricedFinding) -> str:
@@ -216,8 +231,7 @@ def has_samples(report: Report) -> bool:
 def speed(report: Report) -> str:
     """``657 sps``; empty when it is not known."""
     steady = report.throughput.steady_sps
-    unit = rate_unit(report.throughput)
-    return f"{count(round(steady.median, 1))}{GLUE}{unit}" if steady else ""
+    return f"{rate(steady.median)}{GLUE}{rate_unit(report.throughput)}" if steady else ""
 
 
 def price_after(priced: PricedFinding, report: Report) -> str:
@@ -258,7 +272,7 @@ def lack_of_steps(throughput: Throughput) -> str:
     """The same of steps per second: what stands in for steps does not tell them."""
     if throughput.steady_sps is None or throughput.unit == "steps":
         return lack_of_rate(throughput)
-    return f"nothing counted steps; {count(throughput.steady_sps.median)} {rate_unit(throughput)}"
+    return f"nothing counted steps; {rate(throughput.steady_sps.median)} {rate_unit(throughput)}"
 
 
 def on_the_rate(report: Report) -> str:

@@ -67,15 +67,35 @@ WINDOW_FATES: Final = {
 
 _NAME_LIMIT: Final = 40
 
+_LEAST_FIGURE: Final = 0.01
+"""Figure below which a rate per step is one of more steps: a smaller one is read as nothing."""
+
+_LEAST_TOLD: Final = 0.001
+
 
 def counter_name(name: str) -> str:
     return _COUNTERS.get(name) or printable(name, _NAME_LIMIT)
 
 
 def counter_value(name: str, value: float) -> str:
+    """``12 480``, ``3.0 KiB``; ``under 0.001`` of what would have a long row of zeros."""
+    if 0 < value < _LEAST_TOLD:
+        return f"under {_LEAST_TOLD:g}"
     if not name.endswith("_bytes"):
         return wording.count(value)
     return wording.size(value) if value >= 1024 else f"{value:.3g}{wording.GLUE}B"
+
+
+def counter_per_step(name: str, value: float) -> str:
+    """``2.1 per step``, ``0.066 per 1 000 steps``; empty for what hardly ever happens."""
+    steps, of_what = steps_to_tell(value)
+    told = value * steps
+    return f"{counter_value(name, told)} per {of_what}" if told >= _LEAST_FIGURE else ""
+
+
+def steps_to_tell(per_step: float) -> tuple[int, str]:
+    """``1, "step"``, or ``1000, "1 000 steps"`` for what is too little to read of one."""
+    return (1, "step") if per_step >= _LEAST_FIGURE else (1000, f"1{wording.GLUE}000 steps")
 
 
 def host_name(key: str) -> str:

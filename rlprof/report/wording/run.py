@@ -12,12 +12,20 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.memory import MemoryView
 from rlprof.model.profile import GpuUse, PhaseKind, Throughput
-from rlprof.model.report import Compute, Report, Resources, SyncSiteRow, TorchWindowRow, WaitRow
+from rlprof.model.report import (
+    Compute,
+    ProcessRow,
+    Report,
+    Resources,
+    SyncSiteRow,
+    TorchWindowRow,
+    WaitRow,
+)
 from rlprof.names import printable, short_line
 from rlprof.profile.component_costs import WAITING_FOR_A_CORE
 from rlprof.profile.components import OTHER
 from rlprof.report import wording
-from rlprof.report.wording.facts import WINDOW_FATES, counter_name, counter_value
+from rlprof.report.wording.facts import WINDOW_FATES, counter_name, counter_per_step
 
 LEAST_PART: Final = 0.005
 """Share of the critical time, from which on a part of training is shown."""
@@ -46,6 +54,9 @@ LEAST_THROTTLED: Final = 0.05
 
 _AFTER: Final = "after the last step"
 """The phase ``shutdown``: a last update may be in it."""
+
+LEAST_TO_COMPARE_US: Final = 1_000_000
+"""Length of a run below which rlprof's own cost is mostly that of its start, and its share of the cores tells nothing."""
 
 _NOT_STEADY: Final = "not yet steady"
 """The phase ``warm-up`` of a run that crashed in it: there may be no steps that it is the warm-up of."""
@@ -95,7 +106,8 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "Memory", _memory(report.memory, report)
     yield from torch_lines(report)
     for name, value in report.counters_per_step:
-        yield counter_name(name), f"{counter_value(name, value)} per step"
+        if told := counter_per_step(name, value):
+            yield counter_name(name), told
     if cost := _overhead(report):
         yield "rlprof", cost
 
@@ -117,7 +129,7 @@ def _phases(report: Report) -> str:
 def _other_rates(throughput: Throughput) -> str:
     """Updates and batches per second, where they were counted beside what the rate is of."""
     parts = [
-        f"{wording.count(rate.median)} {what}/s"
+        f"{wording.rate(rate.median)} {what}/s"
         for rate, what in (
             (throughput.updates_per_s, "updates"),
             (throughput.batches_per_s, "batches"),
@@ -200,7 +212,10 @@ def _overhead(report: Report) -> str:
     total = cost.samplers_cpu_s + cost.recorder_cpu_s + cost.probe_cpu_s + cost.torch_windows_cpu_s
     if not total:
         return ""
-    return f"cost {wording.duration(total * 1e6)} of CPU itself, {wording.percent(cost.share_of_cores)} of the cores"
+    told = f"cost {wording.duration(total * 1e6)} of CPU itself"
+    if report.run.wall_us < LEAST_TO_COMPARE_US:
+        return told
+    return f"{told}, {wording.percent(cost.share_of_cores)} of the cores"
 
 
 def parts_of_the_time(report: Report) -> list[Component]:
@@ -293,6 +308,12 @@ def _whom(rows: Sequence[WaitRow]) -> str:
 def spread(values: Sequence[float], form: str) -> str:
     """``3.9 to 4.0``; one figure when both ends read the same."""
     return wording.ends(form.format(min(values)), form.format(max(values)))
+
+
+def samples_per_second(rows: Sequence[ProcessRow]) -> str:
+    """``98 to 99``; empty for processes that lived for too short a time to tell."""
+    known = [row.achieved_hz for row in rows if row.achieved_hz > 0]
+    return spread(known, "{:.0f}") if known else ""
 
 
 # --- torch: the windows of its profiler, and reads of tensors -------------------------------

@@ -64,3 +64,13 @@ def test_a_function_of_nobody_in_sight_has_its_nearest_caller_of_ones_own():
     assert words.called_from(row) == "from Env.step (envs.py:29)"
     assert words.callers(row) == ""
     assert words.called_from(replace(row, own_caller=None)) == ""
+
+
+def test_a_counter_of_what_seldom_happens_is_told_of_a_thousand_steps():
+    def told(base: float, new: float) -> list[str]:
+        reports = [a_report(seen={"counters_per_step": (("updates", of),)}) for of in (base, new)]
+        (figure,) = [found for found in words.figures(compare(*reports)) if "Updates" in found.name]
+        return [wording.unglued(text) for text in (figure.name, figure.base, figure.new)]
+
+    assert told(6.6e-05, 1.2e-04) == ["Updates per 1 000 steps", "0.066", "0.12"]
+    assert told(6.6e-05, 0.5) == ["Updates per step", "under 0.001", "0.5"]

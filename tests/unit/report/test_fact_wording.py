@@ -8,7 +8,13 @@ from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model import counters
 from rlprof.recording.host import host_facts
 from rlprof.report import wording
-from rlprof.report.wording.facts import counter_name, counter_value, host_name, host_value
+from rlprof.report.wording.facts import (
+    counter_name,
+    counter_per_step,
+    counter_value,
+    host_name,
+    host_value,
+)
 
 
 def test_every_counter_that_rlprof_keeps_has_words():
@@ -48,6 +54,20 @@ def test_counters_of_the_program_keep_their_names():
 )
 def test_bytes_are_told_as_such(name, value, text):
     assert wording.unglued(counter_value(name, value)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        (counters.PROCESS_STARTS, 2.1, "2.1 per step"),
+        (counters.PROCESS_STARTS, 0.01, "0.01 per step"),
+        (counters.PROCESS_STARTS, 6.6e-05, "0.066 per 1 000 steps"),
+        (counters.PROCESS_STARTS, 6.6e-06, ""),
+        (counters.IPC_BYTES, 0.0042, "4.2 B per 1 000 steps"),
+    ],
+)
+def test_what_seldom_happens_is_told_of_a_thousand_steps(name, value, text):
+    assert wording.unglued(counter_per_step(name, value)) == text
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,18 @@ def test_processes_are_shown_with_role_rate_and_cpu(with_detectors):
     assert (worker.role, worker.sampled) == ("worker", False)
 
 
+def test_a_few_samples_of_a_short_process_are_no_rate(with_detectors):
+    with_detectors()
+    recording = a_training().recording()
+    (main,) = recording.processes
+    seen_once = replace(main, clock_samples=2, clock_covered_us=90)
+
+    (row,) = build_report(replace(recording, processes=(seen_once,))).processes
+
+    assert row.sampled
+    assert row.achieved_hz == 0
+
+
 def test_what_was_left_out_on_purpose_was_not_missed(with_detectors):
     with_detectors()
     run = a_training().process("worker", fate="missed").process("tracker", fate="left-out")

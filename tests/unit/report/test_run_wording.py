@@ -16,6 +16,7 @@ from rlprof.report.wording.run import (
     marked_phases,
     parts_of_the_time,
     run_facts,
+    samples_per_second,
     spread,
     torch_lines,
     wait_lines,
@@ -240,3 +241,26 @@ def test_waits_for_a_gpu_come_with_their_time_and_no_promise():
 
 def test_reads_now_and_then_are_not_worth_a_line():
     assert lines(sites=(a_sync_site(per_step=0.0001),)) == {}
+
+
+def test_what_rlprof_costs_in_a_run_that_ended_at_its_start_is_no_share():
+    report = a_report()
+    short = replace(report, run=replace(report.run, wall_us=90_000))
+
+    assert unglued(dict(run_facts(report))["rlprof"]).endswith("% of the cores")
+    assert unglued(dict(run_facts(short))["rlprof"]) == "cost 55 ms of CPU itself"
+
+
+def test_processes_seen_for_too_short_a_time_have_no_samples_per_second():
+    short, long = a_process(1, achieved_hz=0.0), a_process(2, achieved_hz=98.4)
+
+    assert samples_per_second([short]) == ""
+    assert samples_per_second([short, long]) == "98"
+
+
+def test_a_counter_of_what_hardly_happens_is_left_out():
+    report = a_report(seen={"counters_per_step": (("compiles", 1e-7), ("updates", 0.004))})
+
+    facts = {name: unglued(text) for name, text in run_facts(report)}
+    assert facts["Updates"] == "4 per 1 000 steps"
+    assert "Compilations" not in facts

@@ -3,11 +3,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from rlprof.model.activity import Bound, BoundBy
-from rlprof.model.finding import Confidence, PricedFinding
+from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import Drift, Interval, PhaseKind, Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
+from rlprof.renderers.terminal import RENDERER
 from rlprof.report import wording
 from rlprof.report.wording.run import run_facts
 from tests.report_factories import a_finding, a_report
@@ -69,7 +72,7 @@ def test_a_finding_that_is_not_listed_says_where_its_time_is_counted():
 
 
 def test_seconds_saved_are_those_of_the_run():
-    assert wording.unglued(wording.seconds_saved(a_finding(saved_s=(1.25, 2.5)))) == "1.25 to 2.5 s"
+    assert wording.unglued(wording.seconds_saved(a_finding(saved_s=(1.25, 2.5)))) == "1.2 to 2.5 s"
 
 
 def test_processes_of_one_role_are_named_by_it():
@@ -138,4 +141,33 @@ def test_the_verdict_counts_no_start_up_no_guess_and_no_run_without_steps():
 def test_the_verdict_of_a_run_with_nothing_to_fix_says_that():
     assert the_verdict() == (
         "Bound by the learner. Nothing worth fixing was found: no known cause costs 1.0 % of the time or more."
+    )
+
+
+@pytest.mark.parametrize(
+    ("low_us", "high_us", "said"),
+    [
+        (1_200_000, 1_400_000, "1.2 to 1.4 s"),
+        (2_350, 91_100, "2.35 to 91.1 ms"),
+        (850_000, 2_060_000, "850 ms to 2.1 s"),
+        (6.65, 2_060_000, "up to 2.1 s"),
+        (145, 2_130_000, "up to 2.1 s"),
+        (0, 500_000, "up to 500 ms"),
+        (3_210_000, 3_190_000, "3.2 s"),
+        (0, 0, "0 µs"),
+        (70_000_000, 130_000_000, "1 min 10 s to 2 min 10 s"),
+    ],
+)
+def test_ranges_of_time_tell_their_unit_once_and_no_end_that_is_nothing(low_us, high_us, said):
+    assert wording.unglued(wording.duration_range(Range(low_us, high_us))) == said
+
+
+def test_the_rate_now_reads_the_same_in_the_headline_and_beside_a_price():
+    report = a_report(sps=9775.5, findings=[a_finding()])
+    text = wording.unglued(RENDERER.render(report, {}))
+
+    assert text.startswith("9 780 sps. ")
+    assert "(now 9 780)" in text
+    assert wording.unglued(wording.speed(a_report(sps=98_292_012_463_427.0))) == (
+        "98 300 000 000 000 sps"
     )
