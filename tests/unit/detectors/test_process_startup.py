@@ -68,6 +68,18 @@ def spawned_workers(*, imports_s: float, steady_s: float, workers: int = 4) -> R
     return run
 
 
+def test_the_start_of_the_agent_in_workers_is_no_import_of_theirs():
+    site = (FIND, "<frozen site>:616 <module>", "<frozen site>:548 execsitecustomize", FIND)
+    run = a_run("train.py", start_up_s=4.0, steady_s=4.0)
+    run.process("main").spends(4.0, "train.py:1 <module>", idle=True)
+    for name in range(4):
+        run.process(f"worker {name}", steps=1_000)
+        run.spends(3.9, *site, start_up=True).spends(0.1, *PREPARE, *IMPORT_TORCH, start_up=True)
+        run.spends(4.0, *RUNS, STEP)
+
+    assert detect(DETECTOR, run, TRAIN) == []
+
+
 def remade_pools(
     *,
     making_s: float = 3.0,
