@@ -1,4 +1,4 @@
-"""A device that waits for a DataLoader: without workers, or with too few."""
+"""Training that waits for a DataLoader: without workers, or a device for one with too few."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
-from rlprof.detectors.base import Detector, InTrace
+from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
 from rlprof.device.intervals import common, total, union
 from rlprof.device.view import TraceView
+from rlprof.model.counters import BATCHES
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Range
+from rlprof.model.finding import Confidence, Finding, Range, Remainder
+from rlprof.model.profile import Profile
 from rlprof.model.trace import Row
+from rlprof.source.lines import heaviest_line, short_place
 from rlprof.tracefile.regions import LOADER
 from rlprof.units import count, duration, percent
 
@@ -22,6 +26,60 @@ FEWEST_BATCHES: Final = 2
 
 STARTING: Final = 2.0
 """Times the median of the others: a first batch that takes longer waits for its workers to start."""
+
+
+LEAST_OF_TRAINING: Final = 0.08
+"""Least share of the critical time in batches that are made where it trains."""
+
+LEAST_BATCH_US: Final = 3_000.0
+"""Time that a batch takes to make from which on a worker is worth its message: some tenths of a millisecond."""
+
+LEAST_FREE: Final = 0.7
+"""Cores that nobody uses, at least: a worker needs one."""
+
+MOST_WORKERS: Final = 8
+
+RECEIVED: Final = Range(0.02, 0.2)
+"""Part of the loader's time that stays where it trains, for batches are fetched and unpacked there. By reason."""
+
+SLOWER: Final = 1.5
+"""Times as long as now a worker takes at most: cores share caches, and a clock that falls. By reason."""
+
+
+def detect_in_samples(profile: Profile) -> Iterable[Finding]:
+    loaded, load, whole = LoadedBatches(profile), profile.load, profile.critical.wall_us
+    made = loaded.whole
+    us = sum(made.values())
+    # Of items that just lie in memory replay-sampling tells: workers would send what is quicker to pick out.
+    if not whole or us < LEAST_OF_TRAINING * whole or loaded.removable is not None:
+        return
+    batches = profile.counts.get(BATCHES, 0.0)
+    free = load.cores - load.got_us / max(1, profile.steady_us)
+    if load.saturated or free < LEAST_FREE or us < LEAST_BATCH_US * batches:
+        return
+    workers = min(MOST_WORKERS, max(1, int(free)))
+    share = min(1.0, us / whole)
+    left = Range(
+        *(
+            min(1.0, max(1 - share + share * stays, share * times / workers))
+            for stays, times in ((RECEIVED.low, 1.0), (RECEIVED.high, SLOWER))
+        )
+    )
+    place = heaviest_line(made)
+    yield Finding(
+        title=f"batches are made where it trains ({short_place(place)})",
+        savings=(),
+        locations=loaded.lines.shown_locations(made, whole),
+        evidence=(
+            f"{percent(share)} of the steady time makes batches for a DataLoader without workers"
+            + (f", {duration(us / batches)} each" if batches else ""),
+            f"{count(float(f'{free:.2g}'))} of {count(load.cores)} cores are free meanwhile",
+        ),
+        fix=f"DataLoader(num_workers={workers}, persistent_workers=True): batches are made beside the training. On a GPU also pin_memory=True. Or "
+        "decode the data once, before the loop, and keep it as tensors.",
+        confidence=Confidence.BOUNDED,
+        remainder=Remainder(frozenset(loaded.nodes | loaded.other_nodes), left),
+    )
 
 
 def detect(view: TraceView) -> Iterable[DeviceFinding]:
@@ -79,5 +137,6 @@ def _loading(view: TraceView) -> list[Row]:
 DETECTOR: Final = Detector(
     id="dataloader-workers",
     name="a DataLoader with too few workers",
+    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
     in_trace=InTrace(detect),
 )

@@ -32,6 +32,7 @@ NOT_RUN = {
     "debug-modes": "switches a mode of torch on for the whole process, and for the tests after it",
     "copied-rows": "found by the values that agents look at; the tracer looks at none",
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
+    "dataloader-workers": SEVERAL_PROCESSES,
     "dataset-crosses-bus": "found by copies to a GPU, which agents count",
     "history-rerun": "found by the values that agents look at; the tracer looks at none",
     "padded-sequences": "its page has the function that fills up alone, and no update on what that returns",

@@ -1,4 +1,4 @@
-"""Batches that a DataLoader without workers puts together from single items that lie in memory."""
+"""Batches that a DataLoader without workers puts together in the process that trains."""
 
 from __future__ import annotations
 
@@ -74,11 +74,13 @@ class LoadedBatches:
         self._sources = profile.sources
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.nodes: set[int] = set()
+        self.other_nodes: set[int] = set()
+        """Of other work on single items."""
         self.weights: dict[Line, float] = defaultdict(float)
         self.items_us = 0.0
         """In the dataset's ``__getitem__``."""
         self.stacked_us = 0.0
-        self._other_us = 0.0
+        self._other: dict[Line, float] = defaultdict(float)
         for top in self._tree.topmost(_gives_batch):
             owner = self.lines.owner(top)
             if owner != NO_PARENT and self._fetches(top):
@@ -89,10 +91,19 @@ class LoadedBatches:
         return sum(self.weights.values())
 
     @property
+    def whole(self) -> dict[Line, float]:
+        """Time of all batches by the line that asks for them, with other work on their items."""
+        return {
+            line: self.weights.get(line, 0.0) + self._other.get(line, 0.0)
+            for line in {**self.weights, **self._other}
+        }
+
+    @property
     def removable(self) -> Range | None:
         """Part of it that goes; None where something else may be what takes the time."""
         total = self.total_us
-        if not self.items_us or not self.stacked_us or self._other_us > MOST_OTHER * total:
+        other = sum(self._other.values())
+        if not self.items_us or not self.stacked_us or other > MOST_OTHER * total:
             return None
         stacked = self.stacked_us / (total - self.stacked_us)
         if stacked > STACKED_LONG:
@@ -111,7 +122,8 @@ class LoadedBatches:
             if _STAYS.search(frame.file):
                 continue
             if not self._is_part(frame):
-                self._other_us += self._tree.total_cost(node).wall_us
+                self._other[line] += self._tree.total_cost(node).wall_us
+                self.other_nodes.update(self._tree.subtree(node))
                 continue
             in_item = in_item or GETITEM in frame.function
             self.nodes.add(node)
