@@ -237,6 +237,23 @@ def whole_arrays() -> Iterator[Replacement]:
         )
 
 
+def arrays_of_objects() -> Iterator[Replacement]:
+    for size in (64, 1_440, 10_000):
+        numbers = _RNG.random(size).astype(np.float32)
+        objects = numbers.astype(object)
+        work: dict[str, Callable[[Any], Any]] = {
+            "arithmetic": lambda of: (of - 1.0) / 2.0,
+            "the mean": lambda of: of.mean(),
+            "the largest": lambda of: of.max(),
+        }
+        for what, does in work.items():
+            yield a_call(
+                f"{what} of {size} objects",
+                lambda of=objects, does=does: does(of),
+                lambda of=numbers, does=does: does(of),
+            )
+
+
 def generators() -> Iterator[Replacement]:
     kept = np.random.default_rng(0)
     yield a_call(
@@ -545,7 +562,7 @@ def precisions() -> Iterator[Replacement]:
 
 CASES = (
     *(pandas_tables, lists, picks, sorted_lists, spaces),
-    *(matrices, normal_vectors, whole_arrays, generators, made_again),
+    *(matrices, normal_vectors, whole_arrays, arrays_of_objects, generators, made_again),
     *(
         distributions,
         covariances,

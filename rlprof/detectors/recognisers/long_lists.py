@@ -84,6 +84,8 @@ class OnList(NamedTuple):
     """Words for the value that it is done to."""
     calls: int | None
     """How many of the statement's calls do it, or use nothing else than what it gives; None where less of its time may go in any case."""
+    removable: Range | None = None
+    """Part that goes, where what was seen tells it more closely than the call."""
 
 
 def done_to_a_long_list(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
+from rlprof.detectors.recognisers.object_arrays import done_to_objects
 from rlprof.detectors.recognisers.weighted_draws import drawn_by_odds
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
@@ -36,11 +37,13 @@ class SlowOnLine(NamedTuple):
     """Words for what it is, or works on."""
     is_alone: bool
     """True if nothing else is called there."""
+    removable: Range | None = None
+    """As the call says, if None."""
 
     @property
     def part(self) -> Range:
         """Part of the line's time that goes."""
-        low, high = self.call.removable
+        low, high = self.removable or self.call.removable
         return Range(low if self.is_alone else min(low, LEAST_BESIDE_OTHERS), high)
 
 
@@ -75,7 +78,8 @@ class SlowLines:
             }
             long = self._of_long_list(frame.file, statement, {**elsewhere, **known})
             if long is not None:
-                yield SlowOnLine(long.call, long.seen, is_alone=len(calls) == long.calls)
+                is_alone = len(calls) == long.calls
+                yield SlowOnLine(long.call, long.seen, is_alone, long.removable)
 
     def _is_meant(self, call: ast.Call, slow: SlowCall, statement: Statement, frame: Frame) -> bool:
         """Tell whether what it is given says that there is no cheaper way."""
@@ -96,7 +100,7 @@ class SlowLines:
         if module is None:
             return None
         done = done_to_a_long_list(statement, known, module)
-        return done or drawn_by_odds(statement, known, module)
+        return done or done_to_objects(statement, known) or drawn_by_odds(statement, known, module)
 
     def _attributes(
         self, file: str, statement: Statement, known: Mapping[str, Value]

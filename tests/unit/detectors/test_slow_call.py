@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.recognisers.long_lists import COPIED, MOVED, SEARCHED, SORTED, TEXT
+from rlprof.detectors.recognisers.object_arrays import OBJECTS, OF_MANY
 from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
@@ -848,12 +849,64 @@ def test_a_list_that_was_seen_in_another_method(line: str, function: str, times:
     assert len(found(run)) == times
 
 
+QUOTES = Script(
+    "quotes.py",
+    """
+    class Quotes:
+        def step(self):
+            window = (self.quotes[self.t - 288 : self.t] - self.center) / self.scale
+            seen = window.max(axis=0) - window.min(axis=0)
+            return np.mean(window), self.orders[self.t]
+    """,
+)
+OBJECTS_SEEN = "type=numpy.ndarray shape={} dtype=O8"
+
+
+@pytest.mark.parametrize(
+    ("piece", "seen", "part"),
+    [
+        ("window = ", {"self__quotes": "30000,5"}, Range(0.35, 0.99)),
+        ("window = ", {"self__quotes": "30000,5", "window": "288,5"}, OF_MANY),
+        ("seen = ", {"window": "288,5"}, OF_MANY),
+        ("return np", {"window": "24,5"}, Range(0.35, 0.99)),
+    ],
+)
+def test_arithmetic_on_arrays_of_objects(piece: str, seen: dict[str, str], part: Range):
+    place = QUOTES.at(piece, "Quotes.step")
+    run = a_training(4.0, place)
+    run.sees(
+        place, np="type=module", **{name: OBJECTS_SEEN.format(each) for name, each in seen.items()}
+    )
+
+    (finding,) = detect(DETECTOR, run, MARKET, QUOTES)
+
+    assert finding.title.startswith("numpy computes with arrays of Python objects (quotes.py:")
+    assert [saving.removable for saving in finding.savings] == [part]
+    assert "array of " in finding.evidence[1]
+
+
+@pytest.mark.parametrize(
+    ("piece", "seen"),
+    [
+        ("window = ", {"self__quotes": "type=numpy.ndarray shape=30000,5 dtype=f8"}),
+        ("seen = ", {"window": OBJECTS_SEEN.format("2,5")}),
+        ("return np", {"self__orders": OBJECTS_SEEN.format("500")}),
+    ],
+    ids=["of-numbers", "of-a-few", "no-arithmetic"],
+)
+def test_silent_for_other_arrays(piece: str, seen: dict[str, str]):
+    place = QUOTES.at(piece, "Quotes.step")
+    run = a_training(4.0, place).sees(place, np="type=module", **seen)
+
+    assert detect(DETECTOR, run, MARKET, QUOTES) == []
+
+
 def test_each_row_says_what_and_what_instead():
     for library in LIBRARIES:
         rows = [
             function for functions in library.slow_calls.values() for function in functions.values()
         ]
-        for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED, SORTED, TEXT):
+        for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED, SORTED, TEXT, OBJECTS):
             assert call.done[0].islower() or call.done.startswith(("JSON", "NetworkX", "SymPy"))
             assert len(f"{call.done} (train.py:123)") < 60
             assert call.instead.endswith(".")
