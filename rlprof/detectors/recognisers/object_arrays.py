@@ -17,14 +17,14 @@ OBJECTS: Final = SlowCall(
     "numpy computes with arrays of Python objects",
     "Make the array one of numbers, once, where it is made: array.astype(np.float32), or table[columns].to_numpy(dtype=np.float32). A single column of "
     "another kind (bool, text, None) makes pandas hand out objects for all.",
-    # benchmarks/replaced_calls.py: of 64 numbers 0.28 to 0.6 is left, of 1 440 0.02 to 0.15, of 10 000 0.03 and less.
+    # benchmarks/replaced_calls.py: of 64 numbers 0.42 to 0.95 is left, of 1 440 0.04 to 0.23, of 10 000 0.02 to 0.06.
     Range(0.35, 0.99),
 )
 OF_MANY: Final = Range(0.8, 0.99)
 """Part that goes of arrays of ``_MANY`` numbers and more."""
 
 _MANY: Final = 1_000
-_SOME: Final = 64
+_SOME: Final = 200
 """Numbers from which on it is told."""
 
 _ARITHMETIC: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)

@@ -868,7 +868,7 @@ OBJECTS_SEEN = "type=numpy.ndarray shape={} dtype=O8"
         ("window = ", {"self__quotes": "30000,5"}, Range(0.35, 0.99)),
         ("window = ", {"self__quotes": "30000,5", "window": "288,5"}, OF_MANY),
         ("seen = ", {"window": "288,5"}, OF_MANY),
-        ("return np", {"window": "24,5"}, Range(0.35, 0.99)),
+        ("return np", {"window": "48,5"}, Range(0.35, 0.99)),
     ],
 )
 def test_arithmetic_on_arrays_of_objects(piece: str, seen: dict[str, str], part: Range):
