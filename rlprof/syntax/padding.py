@@ -57,9 +57,8 @@ def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
                 sequence = _sequence(place.length, function)
                 if sequence is not None and widths.is_fixed(place.width, module, function):
                     line, written = statement.first_line, _written(statement, sequence)
-                    yield Padding(
-                        file, function, line, place.width, written, place.array, place.axis
-                    )
+                    width = _in_full(place.width, module, function)
+                    yield Padding(file, function, line, width, written, place.array, place.axis)
 
 
 @lru_cache(maxsize=1024)
@@ -101,6 +100,13 @@ def _handed(
             given = (arguments_given(module, call, fills) or {}).get(ast.unparse(container))
             if given is not None:
                 yield given
+
+
+def _in_full(width: ast.expr, module: SourceModule, function: Function) -> ast.expr:
+    """Return what a variable stands for, where that is a setting: ``self.cfg.horizon`` says more than ``t``."""
+    values = values_assigned(module, function, width.id) if isinstance(width, ast.Name) else []
+    is_setting = len(values) == 1 and isinstance(values[0], ast.Attribute | ast.Constant)
+    return values[0] if is_setting else width
 
 
 def _written(statement: Statement, sequence: ast.expr) -> ast.expr:

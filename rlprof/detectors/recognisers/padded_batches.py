@@ -11,6 +11,7 @@ from typing import Final
 
 from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame
 from rlprof.profile.components import LEARNING
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.values import Values
@@ -29,6 +30,9 @@ _OF_SEQUENCES: Final = re.compile(
     r"[/\\]torch[/\\]nn[/\\]modules[/\\](rnn|transformer)\.py$|[/\\]transformers[/\\]models[/\\]"
 )
 """Networks that go through sequences."""
+
+_ATTENTION: Final = ({"scaled_dot_product_attention"}, {"softmax", "masked_fill"})
+"""Calls that attention is made of; each of these sets is enough."""
 
 _PACKS: Final = frozenset({"pack_padded_sequence", "pack_sequence"})
 
@@ -75,7 +79,7 @@ def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
     for batches in found.values():
         around = _around(batches.padding, modules)
         batches.lengths |= _lengths(batches.padding, around, modules, values)
-        batches.nodes.update(_updates(profile, around))
+        batches.nodes.update(_updates(profile, lines, around))
     return [each for each in found.values() if each.nodes]
 
 
@@ -155,7 +159,7 @@ def _mentioned(statement: Statement) -> Iterator[str]:
             yield node.id
 
 
-def _updates(profile: Profile, functions: set[_Function]) -> Iterator[int]:
+def _updates(profile: Profile, lines: UserLines, functions: set[_Function]) -> Iterator[int]:
     """Yield the forward passes below these functions that are part of an update."""
     tree = profile.steady
     for top in tree.topmost(asks_network):
@@ -165,8 +169,23 @@ def _updates(profile: Profile, functions: set[_Function]) -> Iterator[int]:
             continue
         nodes = [*tree.subtree(top)]
         # Others take entities, actions or stacked frames that are filled up: their width is that of a layer.
-        if any(_OF_SEQUENCES.search(tree.frame(node).file) for node in nodes):
+        if any(_is_of_sequences(tree.frame(node), lines) for node in nodes):
             yield from nodes
+
+
+def _is_of_sequences(frame: Frame, lines: UserLines) -> bool:
+    """Tell whether ``frame`` goes through sequences: a network of torch's, or attention that the program has written itself."""
+    if _OF_SEQUENCES.search(frame.file):
+        return True
+    module = lines.module(frame.file) if lines.is_yours(frame) else None
+    calls = {
+        called_name(node)
+        for statement in (module.statements if module else ())
+        if statement.function is not None and statement.function.qualname == frame.function
+        for node in statement.walk()
+        if isinstance(node, ast.Call)
+    }
+    return any(calls >= attention for attention in _ATTENTION)
 
 
 def _takes_care(module: SourceModule) -> bool:

@@ -109,6 +109,29 @@ def test_full_sequences_save_nothing():
         assert finding.savings[0].removable.high == 0.0
 
 
+BLOCK = Script(
+    "model.py",
+    """
+    class Block:
+        def forward(self, x):
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.out(y)
+
+    class Head:
+        def forward(self, x):
+            return F.softmax(self.out(x), -1)
+    """,
+)
+
+
+@pytest.mark.parametrize(("line", "times"), [("y = F.scaled", 1), ("return F.softmax", 0)])
+def test_attention_of_ones_own_goes_through_sequences(line: str, times: int):
+    name = "Block.forward" if times else "Head.forward"
+    run = a_training(layer=BLOCK.at(line, name))
+
+    assert len(detect(DETECTOR, run, TRAIN, BLOCK)) == times
+
+
 def test_silent_for_a_network_whose_layers_are_as_wide():
     assert found(a_training(layer=RELU)) == []
 
