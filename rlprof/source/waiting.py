@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from rlprof.model.activity import WaitKind
 from rlprof.source.written_names import own_name
+from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
 POLLS: Final = frozenset(
@@ -108,6 +110,8 @@ def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
     if isinstance(node, ast.While) and _blocks(node.test):
         return  # ``while not done.wait(timeout=1.0)`` looks around once a second: no polling.
     if isinstance(node, ast.While) and _only_waits(node.body):
+        if _gets_on_by_itself(node):
+            return
         kind = WaitKind.POLL if _asks(node) else WaitKind.SLEEP
         yield node.lineno, node.end_lineno or node.lineno, kind
     elif isinstance(node, ast.While):
@@ -190,6 +194,35 @@ def _asks(loop: ast.While) -> bool:
     if names & CLOCKS:
         return False
     return not (isinstance(loop.test, ast.Constant) and not _leaves(loop))
+
+
+def _gets_on_by_itself(loop: ast.While) -> bool:
+    """Tell whether a loop changes what it goes by, and asks nobody: ``while grid[row, column] == mine: row += 1`` counts, and
+    ``while node.parent: node = node.parent`` climbs.
+    """
+    parts = list(ast.walk(loop))
+    names = {called_name(part) for part in parts if isinstance(part, ast.Call)}
+    if names & (POLLS | SLEEPS | CLOCKS):
+        return False
+    tests = [loop.test, *(part.test for part in parts if isinstance(part, ast.If))]
+    gone_by = set(chain.from_iterable(map(_variables, tests)))
+    for part in parts:
+        if isinstance(part, ast.AugAssign) and gone_by & _variables(part.target):
+            return True
+        for each in assigned(part):
+            # Of what others may change, an attribute or an element, a loop that waits takes a new look.
+            looks = any(
+                isinstance(of, ast.Attribute | ast.Subscript | ast.Call)
+                for of in ast.walk(each.value)
+            )
+            is_of_itself = bool(gone_by & _variables(each.value))
+            if gone_by & _variables(each.target) and (is_of_itself or not looks):
+                return True
+    return False
+
+
+def _variables(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _leaves(loop: ast.While) -> bool:

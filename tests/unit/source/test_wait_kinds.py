@@ -129,6 +129,25 @@ def test_a_line_that_waits_in_c_says_so_by_its_names(line, kind):
             id="a count of its own",
         ),
         pytest.param(
+            "while 0 <= r < 6 and grid[r, c] == who:\n        run += 1\n        r += dr\n        c += dc",
+            None,
+            id="stones in a row",
+        ),
+        pytest.param("while b:\n        a, b = b, a % b", None, id="a common divisor"),
+        pytest.param("while low < high:\n        low = middle + 1", None, id="a search by halves"),
+        pytest.param("while node.parent:\n        node = node.parent", None, id="up a tree"),
+        pytest.param(
+            "while True:\n        if grid[r] != who:\n            break\n        r += 1",
+            None,
+            id="a loop that leaves",
+        ),
+        pytest.param("while not done:\n        done = flag[0]", WaitKind.POLL, id="a new look"),
+        pytest.param(
+            "while flag[0] == 0 and tries < 9:\n        tries += 1\n        time.sleep(0.001)",
+            WaitKind.POLL,
+            id="tries with naps",
+        ),
+        pytest.param(
             "while not done.is_set():\n        agent.act(env)", None, id="a training loop"
         ),
         pytest.param(
