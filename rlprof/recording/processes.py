@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 from collections.abc import Callable, Collection
 from typing import Final
 
@@ -10,6 +11,7 @@ from rlprof.recording import procfs
 from rlprof.recording.agents import AgentServer, Announcement
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
+from rlprof.recording.end_watch import EndWatch
 from rlprof.recording.escort import Escort
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.sampling_budget import SamplingBudget
@@ -33,6 +35,7 @@ class RunProcesses:
         guard: PartGuard,
         usable_cores: float,
         elapsed_us: Callable[[], int],
+        selector: selectors.BaseSelector,
     ) -> None:
         self.are_sampled = True
         """Until :meth:`stop_sampling`; who is born after it only has its steps counted."""
@@ -43,6 +46,7 @@ class RunProcesses:
         self._guard = guard
         self._usable_cores = usable_cores
         self._elapsed_us = elapsed_us
+        self._ends = EndWatch(selector, self._notice_end)
 
     @property
     def leaving(self) -> int:
@@ -80,6 +84,7 @@ class RunProcesses:
         # Who has ended by now has announced itself before, or never will: only then is it missed.
         self.accept_waiting(MOST_AT_ONCE)
         for tracked in self._census.scan(alive):
+            self._ends.watch(tracked.pid)
             self._attach(tracked)
         self.notice_ends()
         live = self._census.live()
@@ -88,6 +93,7 @@ class RunProcesses:
         wait = len(live) < self._usable_cores and not self._census.expects_short_life()
         probe_interval_us = self._budget.probe_interval_us(self._elapsed_us())
         for tracked in live:
+            tracked.look_at_program(self._census.get(tracked.process.ppid))
             self._attacher.tend(tracked, live=len(live))
             tracked.look_every(probe_interval_us)
             if tracked.mailbox is not None:
@@ -100,6 +106,7 @@ class RunProcesses:
         tracked = self._census.announced(announcement)
         if before is not None and before is not tracked:
             self._attacher.stop(before)
+        self._ends.watch(tracked.pid)
         if not self.are_sampled:
             announcement.mailbox.request_interval(0)
         is_attached = False
@@ -152,12 +159,39 @@ class RunProcesses:
 
     def notice_ends(self) -> None:
         """Let those go that are no child of ours and have ended."""
-        for tracked, exit_code in list(self._census.notice_ends()):
+        for tracked, exit_code in list(self._census.notice_ends(self._census.live())):
             self._end(tracked.pid, exit_code)
 
+    def close(self) -> None:
+        self._ends.close()
+
+    def _notice_end(self, pid: int) -> None:
+        """Ask for the exit code at once: a parent that does something else first has not taken it yet."""
+        tracked = self._census.get(pid)
+        stat = procfs.read_stat(pid)
+        # A child of ours is reaped in this very turn, which tells more: 0 of a zombie may mean "not permitted".
+        is_ours = stat is not None and stat.ppid == os.getpid()
+        if tracked is None or is_ours:
+            return
+        for _, exit_code in list(self._census.notice_ends([tracked])):
+            self._end(pid, _death(tracked, exit_code))
+
     def _end(self, pid: int, exit_code: int | None) -> None:
+        told = self._ends.take_leave(pid)
         tracked = self._census.get(pid)
         if tracked is not None:
+            if exit_code is None:
+                exit_code = _death(tracked, told)
             with self._guard.part("the end of a sampler"):
                 self._attacher.stop(tracked)
             self._census.ended(pid, exit_code)
+
+
+def _death(tracked: TrackedProcess, exit_code: int | None) -> int | None:
+    """``exit_code`` where it is a signal, and the program the one that its agent was in.
+
+    An agent tells of every other end of a worker; what a fork of the program's own becomes may fail as part of the work.
+    """
+    if exit_code is None or exit_code >= 0 or not tracked.runs_its_program:
+        return None
+    return exit_code

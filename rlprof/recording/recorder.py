@@ -141,6 +141,7 @@ class Recorder:
             guard=self._guard,
             usable_cores=cores,
             elapsed_us=self._clock.now_us,
+            selector=self._selector,
         )
         lines = HotLines(self._stacks)
         self._steps = StepPlan(lines) if settings.recognises_steps else None
@@ -210,6 +211,7 @@ class Recorder:
         """Leave no sampler behind, and signals and descriptors as they were found."""
         self._attacher.kill_all()
         self._server.close()
+        self._processes.close()
         self._selector.close()
         self._escort.close()
         for log in self._logs:

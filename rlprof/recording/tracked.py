@@ -96,6 +96,8 @@ class TrackedProcess:
         self.clock_covered_us = 0
         self.is_busy = True
         """True if a thread of it ran, or waited for a core, for a good part of the last window."""
+        self.runs_its_program = False
+        """True if it was last seen with the program that its agent is in; a fork of the program's own may become another one."""
         self.probe_interval_us = DEFAULT_INTERVAL_US
         """CPU time between two looks of its probe."""
         self.interruption: str | None = None
@@ -130,6 +132,13 @@ class TrackedProcess:
         """Its agent announces it late: the scan had found it before."""
         self.mailbox = mailbox
         self.process = replace(self.process, python=python, start_method=start_method)
+
+    def look_at_program(self, parent: TrackedProcess | None) -> None:
+        executable = procfs.read_executable(self.pid)
+        if executable:  # It has not ended since.
+            # Its own was perhaps read after it had become another.
+            like = self if parent is None or self.process.start_method != "fork" else parent
+            self.runs_its_program = executable == like.process.executable
 
     def look_every(self, interval_us: int) -> None:
         """Have its probe look once in so much CPU time; never again for 0."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from signal import SIGKILL
 from typing import Final
 
+from rlprof.errors import exit_code_of_signal
 from rlprof.model.crash import (
     STOPPED_WORKER_BY,
     Crash,
@@ -47,7 +48,9 @@ def _dead_workers(
         code, ended_us = process.exit_code, process.ended_us
         if not code or ended_us is None or process.start_method == "root":
             continue
-        if _is_death(process, has_failed=has_failed, left_us=recording.run.wall_us - ended_us):
+        left_us = recording.run.wall_us - ended_us
+        is_death = _is_death(process, has_failed=has_failed, left_us=left_us)
+        if is_death or (has_failed and _is_killed_before_others(process, recording)):
             role = profile.process_roles.get(process.id, "")
             yield DeadWorker(process.pid, role, code, ended_us)
 
@@ -60,6 +63,25 @@ def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
     if signal != SIGKILL and has_failed:
         return True
     return process.start_method in POOLED and left_us >= _BEFORE_THE_END_US
+
+
+def _is_killed_before_others(process: Process, recording: Recording) -> bool:
+    """Tell whether a worker was killed by SIGKILL, and others of the same parent ended badly after it, each in another way.
+
+    Who cleans up with SIGKILL has all of them killed, or those alone that outlast the others.
+    """
+    killed = exit_code_of_signal(SIGKILL)
+    return (
+        process.start_method in POOLED
+        and process.exit_code == killed
+        and any(
+            other.ppid == process.ppid
+            and other.start_method in POOLED
+            and other.exit_code not in (None, 0, killed)
+            and (other.ended_us or 0) > (process.ended_us or 0)
+            for other in recording.processes
+        )
+    )
 
 
 def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool:

@@ -48,4 +48,5 @@ def test_of_processes_that_nobody_but_their_parent_waits_for(
     assert len(found[1]) == 2  # The worker that failed, and the script that divided by zero.
     assert len(found[7]) == 1
     assert len(found[0]) == 1
-    assert not {3, 130} & set(found)
+    # The interrupted one dies of SIGINT, which some kernels tell.
+    assert 3 not in found

@@ -106,6 +106,47 @@ def test_of_a_run_that_failed_all_that_ended_badly_is_told():
         assert "worker" not in said(with_worker(failed, code, after_s=11.9))
 
 
+def with_workers(run: RunBuilder, *ends: tuple[int | None, float]) -> Recording:
+    """One more worker for each end: its exit code, and when."""
+    recording = run.recording()
+    main, worker = recording.processes
+    workers = [
+        replace(
+            worker,
+            id=number,
+            pid=1000 + number,
+            exit_code=code,
+            ended_us=round(ended_s * SECOND),
+            start_method="fork",
+        )
+        for number, (code, ended_s) in enumerate(ends, 1)
+    ]
+    return replace(recording, processes=(main, *workers))
+
+
+def test_a_worker_that_was_killed_before_others_ended_badly_is_told_though_the_end_was_near():
+    failed = a_training().with_run(exit_code=1)
+
+    assert "worker 1002 was killed by SIGKILL, after 11.9 s" in said(
+        with_workers(failed, (143, 11.92), (137, 11.9), (143, 11.91))
+    )
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        pytest.param([(137, 11.90), (137, 11.91)], id="all by their parent"),
+        pytest.param([(143, 11.90), (137, 11.91)], id="who outlasted the others"),
+        pytest.param([(137, 11.90), (0, 11.91)], id="who outlasted one, beside a slow one"),
+        pytest.param([(137, 11.90), (None, 11.91)], id="nobody knows"),
+    ],
+)
+def test_a_worker_that_its_parent_killed_on_its_way_out_is_not_told(ends):
+    failed = a_training().with_run(exit_code=1)
+
+    assert "worker" not in said(with_workers(failed, *ends))
+
+
 def test_workers_that_died_alike_are_told_together():
     workers = (
         DeadWorker(7, "environment worker", 1, 3 * SECOND),
