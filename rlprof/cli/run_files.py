@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -18,6 +16,7 @@ from rlprof.cli.output import LATEST
 from rlprof.errors import OutputError, UsageError
 from rlprof.inputs import open_input
 from rlprof.recording.descriptors import occupy_closed_streams
+from rlprof.runfile.lock import is_locked_here, keep
 from rlprof.runfile.schema import HEAD_BYTES, is_head_of_run_file, journals
 
 FOLDER_MODE = 0o700
@@ -28,11 +27,6 @@ _LEFT_OUT: Final = {
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# Recordings of rlprof: bford.info/cachedir\n",
 }
 """Files by which git, and tar and backups where they are asked to, leave a folder out."""
-
-_FIRST_BYTE: Final = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
-"""The lock of a run file, as ``struct flock``. SQLite locks other bytes, and unlocks all that are its process's;
-so this is a lock of the open file (OFD).
-"""
 
 
 def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
@@ -135,10 +129,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _first_free(names: Iterator[Path]) -> Path:
-    """Make a file, and lock it until this process ends.
-
-    It is never closed: with it would go the lock, and those of SQLite, too.
-    """
+    """Make a file, and lock it until nothing more is recorded into it."""
     # The file must not become one of the target's streams, which are let go of.
     occupy_closed_streams()
     for path in names:
@@ -146,7 +137,8 @@ def _first_free(names: Iterator[Path]) -> Path:
             fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             continue
-        if _is_locked_here(fd, path):
+        if is_locked_here(fd, path):
+            keep(fd)
             return path
         os.close(fd)  # Another run was quicker.
     raise AssertionError("there is always a further name")
@@ -159,26 +151,12 @@ def _make_room(path: Path) -> None:
     except (FileNotFoundError, PermissionError):
         return
     try:
-        if _is_locked_here(fd, path):
+        if is_locked_here(fd, path):
             # The file last: until then nobody else makes one, whose journals these would be.
             for old in (*journals(path), path):
                 old.unlink(missing_ok=True)
     finally:
         os.close(fd)
-
-
-def _is_locked_here(fd: int, path: Path) -> bool:
-    """Lock the file ``fd`` for this process alone; False where another run has it, or has removed it meanwhile."""
-    try:
-        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _FIRST_BYTE)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:
-        pass  # No such locks here: gVisor, some network file systems.
-    try:
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _make_our_folder(folder: Path) -> None:

@@ -119,6 +119,9 @@ def _ended_badly(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:
         elif report.crash is not None:
             died = wording.unglued(crash_in_short(report.crash))
             yield Note("warning", "run-ended-badly", f"In the run of {name}, {died}.")
+        elif report.run.is_live:
+            text = f"The run of {name} is still being recorded: what comes later is not in it."
+            yield Note("warning", "recording-goes-on", text)
         elif not report.run.complete:
             yield Note("warning", "run-ended-badly", f"The recording of {name} was cut off.")
 

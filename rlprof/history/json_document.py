@@ -49,7 +49,7 @@ class Run(Struct, frozen=True):
     command: Sequence[str]
     wall_s: Number
     exit_code: Annotated[int | None, means("128+n for signal n; null where the end was not seen.")]
-    complete: Annotated[bool, means("False when the recording was cut off.")]
+    complete: Annotated[bool, means("False when the recording was cut off, or goes on.")]
     crash: Crash | None
     sps: Interval | None
     why_no_sps: Annotated[str | None, means("Null where there is a rate.")]

@@ -54,7 +54,7 @@ class HistoryRow:
         """Remarks that its rate does not say: that it ended badly, or why there is none."""
         remarks = []
         if not self.run.complete:
-            remarks.append("recording cut off")
+            remarks.append("still being recorded" if self.run.is_live else "recording cut off")
         if self.crash is not None:
             remarks.append(wording.unglued(crash_in_short(self.crash)))
         elif self.run.exit_code:

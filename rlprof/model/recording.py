@@ -73,6 +73,8 @@ class RunInfo:
     """Environment of the target, the variables in ``THREAD_SETTINGS`` alone; older files hold more."""
     settings: Mapping[str, str] = field(default_factory=dict)
     rlprof_version: str = ""
+    is_live: bool = False
+    """True if a recorder was at work on the file when it was read; in no file."""
 
     @property
     def started(self) -> datetime:

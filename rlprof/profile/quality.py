@@ -54,6 +54,13 @@ def quality_notes(recording: Recording, profile: Profile) -> tuple[Note, ...]:
 def _incomplete(recording: Recording, _: Profile) -> Note | None:
     if recording.run.complete:
         return None
+    if recording.run.is_live:
+        return Note(
+            "warning",
+            "recording-goes-on",
+            "The run is still being recorded: this report covers its first "
+            f"{duration(recording.run.wall_us)} only.",
+        )
     return Note(
         "warning",
         "recording-incomplete",

@@ -16,6 +16,7 @@ from typing import Any, Final
 from rlprof.errors import RunFileError
 from rlprof.inputs import open_input
 from rlprof.names import printable
+from rlprof.runfile.lock import is_recorded_into
 from rlprof.runfile.schema import (
     APPLICATION_ID,
     SQLITE_MAGIC,
@@ -61,7 +62,9 @@ class RunFileReader:
     than its bytes, so that is what may be read of it.
     """
 
-    def __init__(self, db: sqlite3.Connection, file_bytes: int) -> None:
+    def __init__(self, db: sqlite3.Connection, file_bytes: int, *, is_recorded_into: bool) -> None:
+        self.is_recorded_into = is_recorded_into
+        """True if a recorder was at work when the file was opened."""
         self._db = db
         self._bytes_left = file_bytes
         self._calls_left = 1 + _OPERATIONS_A_BYTE * file_bytes // _OPERATIONS_A_CALL
@@ -126,6 +129,7 @@ def opened(path: Path) -> Iterator[RunFileReader]:
         with open_input(place) as file:
             head = file.read(_READ_VERSION_AT + 1)
             length = file.seek(0, os.SEEK_END)
+            is_live = is_recorded_into(file.fileno())
         wal, _ = journals(place)
         wal_length = _length_of_wal(wal) if head[_READ_VERSION_AT:] == _BY_WAL else 0
     # A link to itself is a RuntimeError.
@@ -155,7 +159,8 @@ def opened(path: Path) -> Iterator[RunFileReader]:
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         # All tables as of one moment: a writer may go on.
         db.execute("BEGIN")
-        yield RunFileReader(db, length + wal_length + (_MEANWHILE if wal_length else 0))
+        most_bytes = length + wal_length + (_MEANWHILE if wal_length else 0)
+        yield RunFileReader(db, most_bytes, is_recorded_into=is_live)
 
 
 def _length_of_wal(wal: Path) -> int:

@@ -72,7 +72,7 @@ def _read(reader: RunFileReader, version: int) -> Recording:
     for row in reader.rows("SELECT window, thread, node, wall_us, idle_us, cpu_us FROM sample"):
         samples.add(*row)
     return Recording(
-        run=_run(meta),
+        run=_run(meta, is_recorded_into=reader.is_recorded_into),
         processes=tuple(map(_process, reader.rows("SELECT * FROM process ORDER BY id"))),
         threads=tuple(
             Thread(number, process, tid, name, bool(is_main))
@@ -102,7 +102,7 @@ def _read(reader: RunFileReader, version: int) -> Recording:
 
 
 def _up_to_its_end(recording: Recording) -> Recording:
-    """A recorder that was killed wrote no length of the run: it is known up to its last window."""
+    """A recorder that was killed, or is at work, wrote no length of the run: it is known up to its last window."""
     run = recording.run
     if run.complete or not recording.windows:
         return recording
@@ -130,13 +130,15 @@ def _values(reader: RunFileReader) -> tuple[SeenValue, ...]:
     )
 
 
-def _run(meta: dict[str, str]) -> RunInfo:
+def _run(meta: dict[str, str], *, is_recorded_into: bool) -> RunInfo:
     values: dict[str, Any] = {
         key.removeprefix("run."): json.loads(value)
         for key, value in meta.items()
         if key.startswith("run.")
     }
     values["command"] = tuple(values["command"])
+    # By now it may have been completed.
+    values["is_live"] = is_recorded_into and not values["complete"]
     return RunInfo(**values)
 
 

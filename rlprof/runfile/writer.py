@@ -31,6 +31,7 @@ from rlprof.model.recording import (
     Window,
 )
 from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
+from rlprof.runfile.lock import let_go
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -287,6 +288,7 @@ class RunWriter:
         if not self._is_ours:
             return
         for file in (self.path, *journals(self.path)):
+        let_go(self.path)
             file.unlink(missing_ok=True)
 
     def _regroup(self, table: str, columns: str, group: str, key: str = "window") -> None:
@@ -300,7 +302,8 @@ class RunWriter:
         db.execute("DROP TABLE regrouped")
 
     def _write_run(self, run: RunInfo) -> None:
-        self._write_meta({f"run.{key}": json.dumps(value) for key, value in asdict(run).items()})
+        told = {key: value for key, value in asdict(run).items() if key != "is_live"}
+        self._write_meta({f"run.{key}": json.dumps(value) for key, value in told.items()})
 
     def _write_meta(self, values: Mapping[str, str]) -> None:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", values.items())

@@ -152,3 +152,23 @@ def test_a_reader_that_goes_away_after_it_is_felt_by_the_target(write, start, tm
     assert b"BrokenPipeError" in running.popen.stderr.read()
     wait_until(lambda: not is_alive(pid), "the target ends")
     assert not (tmp_path / "trained").exists()
+
+
+def test_a_run_is_told_to_go_on_while_its_recorder_lives_and_to_be_cut_off_when_it_is_killed(
+    write, start, tmp_path
+):
+    (tmp_path / "wait").touch()
+    running = start(write(TRAIN))
+    pid = int(running.wait_line("pid").split()[1])
+    running.wait_line("half")
+
+    at_work = read_run(running.run_file).run
+    os.kill(running.pid, signal.SIGKILL)
+    running.popen.wait(timeout=60)
+    killed = read_run(running.run_file).run
+
+    assert (at_work.complete, at_work.is_live) == (False, True)
+    assert (killed.complete, killed.is_live) == (False, False)
+    assert is_alive(pid)
+    (tmp_path / "wait").unlink()
+    wait_until(lambda: not is_alive(pid), "the target ends")

@@ -123,7 +123,9 @@ def _unseen(report: Report) -> list[str]:
     rows = report.processes
     missed = len(wording.missed(report))
     lines = []
-    if not report.run.complete:
+    if report.run.is_live:
+        lines.append("The run was still being recorded: what came later is missing.")
+    elif not report.run.complete:
         lines.append("The recording was cut off: its last moments are missing.")
     if missed:
         was = "was" if missed == 1 else "were"

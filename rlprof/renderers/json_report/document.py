@@ -76,7 +76,7 @@ class Run(Struct, frozen=True):
         int | None,
         means("The target's own, 128+n for signal n; null when rlprof did not live to see it."),
     ]
-    complete: Annotated[bool, means("False when the recording was cut off.")]
+    complete: Annotated[bool, means("False when the recording was cut off, or goes on.")]
     crash: Annotated[
         Crash | None, means("How the run ended badly; null when it ended well or was stopped.")
     ]

@@ -75,7 +75,7 @@ def run_line(report: Report, command: str, label: str) -> str:
     if run.exit_code:
         parts.append(f"exit code {run.exit_code}")
     if not run.complete:
-        parts.append("recording was cut off")
+        parts.append("still being recorded" if run.is_live else "recording was cut off")
     return " · ".join(parts)
 
 

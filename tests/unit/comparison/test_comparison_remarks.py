@@ -131,3 +131,13 @@ def test_workers_are_matched_whatever_their_work_is_called():
 
     assert roles_to_compare(report, other) == (("main", "worker"), ("main", "worker"))
     assert roles_to_compare(report, report)[0] == ("main", "environment worker")
+
+
+def test_a_run_that_goes_on_has_not_ended_badly():
+    live = a_report(complete=False)
+    live = replace(live, run=replace(live.run, is_live=True))
+
+    found = slugs(compare(a_report(), live))
+
+    assert "recording-goes-on" in found
+    assert "run-ended-badly" not in found

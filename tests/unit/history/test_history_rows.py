@@ -154,3 +154,5 @@ def test_a_run_that_ended_badly_says_so():
     bad = replace(row, run=replace(row.run, exit_code=137, complete=False))
 
     assert bad.remarks == ("recording cut off", "exit code 137")
+    goes_on = replace(row, run=replace(row.run, complete=False, is_live=True))
+    assert goes_on.remarks == ("still being recorded",)

@@ -84,6 +84,16 @@ def test_a_report_on_a_killed_recording_says_how_far_it_goes():
     assert "12.0 s" in notes(recording)["recording-incomplete"]
 
 
+def test_a_report_on_a_recording_that_goes_on_is_not_called_cut_off():
+    recording = a_recording()
+    recording = replace(recording, run=replace(recording.run, complete=False, is_live=True))
+
+    told = notes(recording)
+
+    assert "still being recorded" in told["recording-goes-on"]
+    assert "recording-incomplete" not in told
+
+
 def test_the_recorder_s_own_words_go_before_ours():
     recording = (
         a_run()

@@ -363,6 +363,14 @@ def test_a_run_that_was_cut_off_is_said_to_be():
     assert "The recording was cut off" in page.text
 
 
+def test_a_run_that_goes_on_is_not_called_cut_off():
+    report = a_report(complete=False, exit_code=None)
+    page = Page(replace(report, run=replace(report.run, is_live=True)))
+
+    assert "The run was still being recorded" in page.text
+    assert "cut off" not in page.text
+
+
 def test_three_hundred_processes_are_a_few_rows_and_all_of_them_on_demand():
     workers = [a_process(2000 + n, "environment worker") for n in range(299)]
     page = Page(a_report(processes=[a_process(), *workers]))

@@ -124,6 +124,16 @@ def test_an_exit_code_and_a_cut_recording_are_said() -> None:
     assert "recording was cut off" in text
 
 
+def test_a_run_that_goes_on_is_not_called_cut_off() -> None:
+    report = a_report(complete=False, exit_code=None)
+    report = replace(report, run=replace(report.run, is_live=True))
+
+    text = shown(report, width="120")
+
+    assert "still being recorded" in text
+    assert "cut off" not in text
+
+
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_lines_fit_the_width_and_numbers_keep_their_units(width: int) -> None:
     lines = shown(a_story(), width=str(width)).splitlines()
