@@ -163,5 +163,6 @@ def _make_our_folder(folder: Path) -> None:
     """The folder is ours, and recordings are large and change: nobody means to commit them, or to save them with the code."""
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     for name, text in _LEFT_OUT.items():
-        if not (folder / name).exists():
-            (folder / name).write_text(text)
+        # Through no link: the folder may be somebody else's.
+        with suppress(FileExistsError), (folder / name).open("x") as file:
+            file.write(text)

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from operator import attrgetter
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from rlprof.errors import BusyError, OutputError
@@ -30,8 +31,8 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
-from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
 from rlprof.runfile.lock import let_go
+from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -77,7 +78,8 @@ class RunWriter:
     def __init__(self, path: Path, run: RunInfo) -> None:
         """Begin the file, which is to be new or empty; nobody but its user may read it.
 
-        Another run's recording at ``path`` is left as it is, and is an :class:`OutputError`.
+        Another run's recording at ``path`` is left as it is, and is an :class:`OutputError`; so is a journal of
+        somebody else's beside it.
         """
         self.path = path
         self._run = run
@@ -89,7 +91,8 @@ class RunWriter:
                 hint="choose a place with a shorter path with -o RUN",
             )
         with self._reporting():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            if _is_new(path):
+                _clear_journals(path)
             # SQLite takes `file:a.db` for the address of another file, and `:memory:` for none.
             self._db = sqlite3.connect(path.absolute(), isolation_level=None, timeout=_BUSY_S)
         try:
@@ -115,6 +118,10 @@ class RunWriter:
                 self._write_run(run)
             # A killed process loses nothing by this; only a power cut might.
             self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;")
+            # SQLite makes its journals when it next reads. Somebody may have been quicker, and nothing is written there yet.
+            self._db.execute("SELECT key FROM meta").fetchone()
+            for journal in journals(self.path):
+                _expect_ours(journal)
 
     def write_window(
         self,
@@ -281,6 +288,7 @@ class RunWriter:
             self._db.close()
         except sqlite3.Error:
             pass  # Closing is all that is left to do; the file is as the last commit left it.
+        let_go(self.path)
 
     def discard(self) -> None:
         """Close and remove the file, if it is ours: nothing was recorded."""
@@ -288,8 +296,8 @@ class RunWriter:
         if not self._is_ours:
             return
         for file in (self.path, *journals(self.path)):
-        let_go(self.path)
-            file.unlink(missing_ok=True)
+            with suppress(OSError):  # What is somebody else's, or no file, stays.
+                file.unlink()
 
     def _regroup(self, table: str, columns: str, group: str, key: str = "window") -> None:
         db = self._db
@@ -346,3 +354,34 @@ class RunWriter:
                 hint="check that the folder exists, may be written and has free space, "
                 "or choose another with -o RUN",
             ) from error
+
+
+def _is_new(path: Path) -> bool:
+    """Make the file, unless it is there; True if nothing is in it."""
+    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        return os.fstat(fd).st_size == 0
+    finally:
+        os.close(fd)
+
+
+def _clear_journals(path: Path) -> None:
+    """Remove what SQLite would take for the journals of a new file, and write into: whoever made them may read them."""
+    for journal in (*journals(path), path.with_name(f"{path.name}-journal")):
+        try:
+            journal.unlink(missing_ok=True)
+        except OSError as error:
+            raise _in_the_way(journal) from error
+
+
+def _expect_ours(journal: Path) -> None:
+    try:
+        stat = journal.lstat()
+    except FileNotFoundError:
+        return  # A file system without shared memory: SQLite keeps another kind of journal.
+    if stat.st_uid != os.geteuid() or not S_ISREG(stat.st_mode) or stat.st_nlink != 1:
+        raise _in_the_way(journal)
+
+
+def _in_the_way(journal: Path) -> FileExistsError:
+    return FileExistsError(f"{journal.name} is in its way, and cannot be removed")

@@ -94,6 +94,15 @@ def test_what_a_killed_recorder_left_is_replaced_by_force():
     assert not any(journal.exists() for journal in journals(left))
 
 
+def test_the_marks_of_the_folder_are_written_through_no_link():
+    Path(".rlprof").mkdir()
+    Path(".rlprof/.gitignore").symlink_to("../elsewhere")
+
+    new_run_file(None, "train.py", force=False)
+
+    assert not Path("elsewhere").exists()
+
+
 def test_a_device_is_no_place_to_record_to():
     os.mkfifo("pipe.rlprof")
 
