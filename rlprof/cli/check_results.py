@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
-from rlprof.cli.output import in_words, say, show_to_the_reader, write_output
+from rlprof.cli.output import in_words, say, show, write_output
 from rlprof.comparison.svg import comparison_as_svg
 from rlprof.errors import MeasureError, OutputError, RlprofError, UsageError
 from rlprof.gate.baseline import Baseline, baseline_as_json
@@ -44,7 +44,7 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
         force=request.force,
     )
     _add_to_summary(outcome)
-    show_to_the_reader(in_words(check_document(outcome), sys.stdout, breaks_log=False))
+    show(in_words(check_document(outcome), sys.stdout, breaks_log=False))
     if lost is not None:
         raise lost
     if outcome.stopped_by is not None:
@@ -59,7 +59,7 @@ def write_baseline(baseline: Baseline, request: CheckRequest) -> None:
     assert request.save_baseline is not None, "a baseline is saved where it was asked for"
     write_output(request.save_baseline, baseline_as_json(baseline), force=request.force)
     runs = f"{len(baseline.steps)} runs{_spread(baseline)}"
-    show_to_the_reader(f"wrote {request.save_baseline}: {runs}\n")
+    show(f"wrote {request.save_baseline}: {runs}\n")
 
 
 def _spread(baseline: Baseline) -> str:

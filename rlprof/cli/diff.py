@@ -118,6 +118,12 @@ def _format_of(format_: DiffFormat | None, output: Path | None, *, is_page: bool
 
 def _run_file(given: str) -> Path:
     """A path as it is; else the last run here with that label."""
+    if not given:
+        raise UsageError(
+            "the path of a run file is empty",
+            slug="empty-path",
+            hint="is a variable of the shell not set? Give a run file, or the label of a run",
+        )
     path = Path(given)
     if path.exists() or path.suffix == ".rlprof":
         return path

@@ -10,7 +10,14 @@ import typer
 
 from rlprof.cli.loading import read_recording
 from rlprof.cli.metric import Metric
-from rlprof.cli.output import Force, check_output, run_path, tell_written, write_output
+from rlprof.cli.output import (
+    Force,
+    check_output,
+    dash_as_stdout,
+    run_path,
+    tell_written,
+    write_output,
+)
 
 
 class PhaseName(str, Enum):
@@ -30,7 +37,13 @@ def flame(
     ] = None,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write the SVG."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            callback=dash_as_stdout,
+            help="Where to write the SVG.",
+        ),
     ] = Path("flame.svg"),
     process: Annotated[
         str | None,

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 LATEST: Final = Path(".rlprof/latest")
 """A link to the newest run file of this working directory."""
 
+_STDOUT: Final = Path("/dev/stdout")
+
+
+def dash_as_stdout(path: Path | None) -> Path | None:
+    """``-`` is the standard output, as for other tools."""
+    return _STDOUT if path == Path("-") else path
+
+
 RunFile: TypeAlias = Annotated[
     Path | None,
     typer.Argument(
@@ -31,11 +39,19 @@ RunFile: TypeAlias = Annotated[
 ]
 OutputFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead."),
+    typer.Option(
+        "--output", "-o", metavar="FILE", callback=dash_as_stdout, help="Write to FILE instead."
+    ),
 ]
 NotTheTerminal: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=dash_as_stdout,
+        help="Write to FILE instead of the terminal; - is the standard output.",
+    ),
 ]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 
@@ -50,14 +66,29 @@ def run_path(given: Path | None) -> Path:
     """
     if given is not None:
         return given
-    if not LATEST.exists():
+    if LATEST.exists():
+        return LATEST
+    newest = _newest_run()
+    if newest is None:
         raise UsageError(
             f"there is no run here yet: {LATEST} does not exist in {Path.cwd()}",
             slug="no-run",
-            hint="record one with `rlprof run train.py`, or name a run file; a run that crashed at its "
-            "start is in .rlprof, too, and has to be named",
+            hint="record one with `rlprof run train.py`, or name a run file",
         )
-    return LATEST
+    is_gone = (
+        f"leads to {LATEST.readlink()}, which is gone" if LATEST.is_symlink() else "is not there"
+    )
+    raise UsageError(
+        f"{LATEST} {is_gone}; the newest run here is {newest}",
+        slug="no-run",
+        hint=f"name it, as in `rlprof report {newest}`; the next run that gets past its start becomes the latest",
+    )
+
+
+def _newest_run() -> Path | None:
+    """The file that was written last, of those that no command takes by itself."""
+    runs = [path for path in LATEST.parent.glob("*.rlprof") if path.is_file()]
+    return max(runs, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
 
 
 def write_output(
@@ -77,7 +108,9 @@ def write_output(
     try:
         descriptor = descriptor_at(path)
         if descriptor is not None and descriptor.is_own:
-            write_into(descriptor.number, content)
+            # A reader that has gone has seen enough, as of what is printed.
+            with suppress(BrokenPipeError):
+                write_into(descriptor.number, content)
         elif descriptor is not None or _is_special(path):
             # Not replaced: /dev/null is everybody's.
             path.write_bytes(content)
@@ -241,21 +274,14 @@ def show(document: str | bytes, stream: TextIO | None = None) -> None:
     """Print a document; what the stream's encoding lacks is replaced rather than fatal.
 
     Raises ``UsageError`` for bytes that would go to a terminal, ``OutputError`` when nothing can be
-    written; a reader that has seen enough is no error.
+    written; a reader that has seen enough is no error, and changes no exit code.
     """
     stream = stream or sys.stdout
     try:
         _print(document, stream)
     except OSError as error:
+        send_nowhere(stream)
         _tell_loss(error)
-
-
-def show_to_the_reader(text: str) -> None:
-    """The same of a result that counts as told when the reader has seen enough."""
-    try:
-        show(text)
-    except BrokenPipeError:
-        send_nowhere(sys.stdout)
 
 
 def say(text: str) -> None:
@@ -341,7 +367,7 @@ def unbreakable(stream: TextIO | None) -> TextIO | None:
 
 
 def telling(stream: TextIO | None) -> TextIO | None:
-    """``stream``, which raises ``OutputError`` when it takes no more; a reader that has gone stays ``BrokenPipeError``."""
+    """``stream``, which raises ``OutputError`` when it takes no more; a reader that has gone has seen enough."""
     return _guarded(stream, _tell_loss)
 
 
@@ -351,5 +377,5 @@ def _guarded(stream: TextIO | None, on_error: Callable[[OSError], None]) -> Text
 
 def _tell_loss(error: OSError) -> None:
     if isinstance(error, BrokenPipeError):
-        raise error
+        return
     raise _cannot_print(error.strerror or str(error)) from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.command import program_to_measure, script_name
-from rlprof.cli.output import in_words, say, show_to_the_reader
+from rlprof.cli.output import in_words, say, show
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
 from rlprof.errors import MeasureError, RlprofError, UsageError, exit_code_of_signal
@@ -138,6 +138,6 @@ def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
         program.script, program.redacted_command, tuple(runs.done), why_wall=runs.why_wall
     )
     if format_ is CostFormat.JSON:
-        show_to_the_reader(cost_as_json(cost))
+        show(cost_as_json(cost))
     else:
-        show_to_the_reader(in_words(cost_document(cost), sys.stdout))
+        show(in_words(cost_document(cost), sys.stdout))

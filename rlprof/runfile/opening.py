@@ -124,12 +124,13 @@ def opened(path: Path) -> Iterator[RunFileReader]:
     damaged.
     """
     try:
-        # SQLite looks for the journal beside the file itself, not beside a link to it.
-        place = path.resolve()
-        with open_input(place) as file:
+        # Before its links are followed: that of a pipe (/dev/stdin) leads to no path.
+        with open_input(path) as file:
             head = file.read(_READ_VERSION_AT + 1)
             length = file.seek(0, os.SEEK_END)
             is_live = is_recorded_into(file.fileno())
+        # SQLite looks for the journal beside the file itself, not beside a link to it.
+        place = path.resolve(strict=True)
         wal, _ = journals(place)
         wal_length = _length_of_wal(wal) if head[_READ_VERSION_AT:] == _BY_WAL else 0
     # A link to itself is a RuntimeError.

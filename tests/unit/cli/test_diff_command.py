@@ -83,6 +83,8 @@ def test_the_metric_is_chosen(command_line, folder):
     ("arguments", "slug", "code"),
     [
         (("nothing-so-called",), "no-run", EXIT_USAGE),
+        (("",), "empty-path", EXIT_USAGE),
+        (("before", ""), "empty-path", EXIT_USAGE),
         (("missing.rlprof",), "run-file-missing", EXIT_ERROR),
         ((".rlprof/junk.rlprof", "after"), "not-a-profile", EXIT_ERROR),
         (("before", "after", "-o", "d.docx"), "no-such-format", EXIT_USAGE),

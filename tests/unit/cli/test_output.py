@@ -17,7 +17,6 @@ from rlprof.cli.output import (
     hand_out,
     run_path,
     show,
-    show_to_the_reader,
     terminal_options,
     write_output,
 )
@@ -106,7 +105,7 @@ def test_a_result_is_told_though_its_reader_has_gone(monkeypatch) -> None:
     os.close(ours)
     with os.fdopen(theirs, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        show_to_the_reader("the result\n" * 100_000)
+        show("the result\n" * 100_000)
 
         assert Path(f"/proc/self/fd/{theirs}").readlink() == Path(os.devnull)
         stream.flush()
@@ -221,6 +220,27 @@ def test_the_latest_run_is_the_default(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert run_path(None) == Path(".rlprof/latest")
     assert run_path(Path("other.rlprof")) == Path("other.rlprof")
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_where_the_latest_run_is_gone_the_newest_that_is_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_left: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(".rlprof")
+    folder.mkdir()
+    for number, name in enumerate(("a.rlprof", "c.rlprof", "b.rlprof")):
+        (folder / name).touch()
+        os.utime(folder / name, (number, number))
+    if is_left:
+        (folder / "latest").symlink_to("removed.rlprof")
+
+    with pytest.raises(UsageError) as caught:
+        run_path(None)
+
+    assert "the newest run here is .rlprof/b.rlprof" in caught.value.message
+    assert ("removed.rlprof" in caught.value.message) == is_left
+    assert "rlprof report .rlprof/b.rlprof" in caught.value.hint
 
 
 def test_what_is_not_a_terminal_gets_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:

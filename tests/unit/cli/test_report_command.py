@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import json
+import os
 import re
 import sqlite3
 import stat
+import subprocess
+import sys
 import webbrowser
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +18,7 @@ from rlprof.cli.formats import parse_options
 from rlprof.cli.output import LATEST
 from rlprof.cli.report import choose_renderer
 from rlprof.discovery import discover_renderers
-from rlprof.errors import EXIT_USAGE, UsageError
+from rlprof.errors import EXIT_ERROR, EXIT_USAGE, UsageError
 from rlprof.model.profile import PhaseKind
 from tests.factories import a_run
 from tests.run_files import write_run
@@ -81,6 +85,60 @@ def test_links_that_lead_in_a_circle_are_no_bug_of_ours(tmp_path, command_line) 
     answer = command_line("report", "--html", str(tmp_path / "run.rlprof"))
 
     assert "cannot read the run file" in answer.stderr
+
+
+def test_a_dash_is_the_standard_output(a_run_file):
+    def answer(*words: str) -> str:
+        command = [sys.executable, "-m", "rlprof", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    assert json.loads(answer("report", str(a_run_file), "-f", "json", "-o", "-"))
+    assert answer("flame", str(a_run_file), "-o", "-").startswith("<svg")
+    assert not Path("-").exists()
+
+
+def test_a_run_file_from_a_pipe_is_refused_as_such(a_run_file):
+    answer = subprocess.run(
+        [sys.executable, "-m", "rlprof", "report", "/dev/stdin"],
+        input=a_run_file.read_bytes(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert answer.returncode == EXIT_ERROR
+    assert b"/dev/stdin: it is a pipe, and only regular files are read" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["history"],
+        ["report"],
+        ["report", "-f", "json", "-o", "-"],
+        ["export", "-f", "pprof"],
+        ["explain"],
+        ["doctor"],
+        ["--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_has_seen_enough_changes_no_exit_code(a_run_file, words):
+    if words[0] in ("history", "report", "export"):
+        words = [*words, str(a_run_file)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stdout:
+        answer = subprocess.run(
+            [sys.executable, "-m", "rlprof", *words],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    assert (answer.returncode, answer.stderr) == (0, b"")
 
 
 @pytest.fixture

@@ -44,10 +44,11 @@ def test_a_run_that_is_complete_goes_on_no_longer_though_its_recorder_lives(run_
     assert not read(run_file).is_live
 
 
-def test_a_run_whose_recorder_was_killed_does_not_go_on(tmp_path):
-    write_run(tmp_path / "run.rlprof", STORY, finish=False)
+def test_a_run_that_nobody_locks_does_not_go_on(tmp_path):
+    writer = write_run(tmp_path / "run.rlprof", STORY, finish=False)
 
     assert not read(tmp_path / "run.rlprof").is_live
+    writer.abandon()
 
 
 def test_what_was_seen_of_a_recorder_is_in_no_file(tmp_path):
