@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -233,12 +233,12 @@ class Census:
             )
             self.ended(unannounced.pid, exit_code=None)
 
-    def notice_ends(
-        self, among: Iterable[TrackedProcess]
-    ) -> Iterator[tuple[TrackedProcess, int | None]]:
-        """Yield those that are no more, with the exit code where their parent has not taken it yet."""
-        for tracked in among:
-            stat = procfs.read_stat(tracked.pid)
+    def notice_ends(self) -> Iterator[tuple[TrackedProcess, int | None]]:
+        """Yield live processes that are no more, with the exit code where their parent has not taken it
+        yet.
+        """
+        for pid, tracked in list(self._live.items()):
+            stat = procfs.read_stat(pid)
             if stat is None or stat.start_ticks != tracked.start_ticks:
                 yield tracked, None
             elif stat.has_ended:
@@ -254,7 +254,9 @@ class Census:
             exit_code = tracked.mailbox.announced_exit_code
         if exit_code is not None:
             exit_code = exit_code_of_returncode(exit_code)
-        tracked.process = replace(tracked.process, ended_us=self._elapsed_us(), exit_code=exit_code)
+        heard_us = tracked.end_heard_us
+        ended_us = self._elapsed_us() if heard_us is None else heard_us
+        tracked.process = replace(tracked.process, ended_us=ended_us, exit_code=exit_code)
         return tracked
 
     def _add(

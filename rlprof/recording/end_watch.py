@@ -22,16 +22,27 @@ _INFO: Final = struct.Struct("=Q52xi")
 
 
 class EndWatch:
-    """Holds a pidfd of each process: it becomes readable at the end, and remembers the exit code after the parent's wait."""
+    """Holds a pidfd of each process: it becomes readable at the end, and remembers the exit code after the parent's wait.
 
-    def __init__(self, selector: selectors.BaseSelector, on_end: Callable[[int], None]) -> None:
-        self._selector = selector
+    Its own descriptor is readable when there is something to :meth:`hear`.
+    """
+
+    def __init__(self, on_end: Callable[[int], None]) -> None:
+        self._selector = selectors.DefaultSelector()
         self._on_end = on_end
         self._handles: dict[int, int] = {}
         self._most = _most_handles()
 
+    def fileno(self) -> int:
+        return self._selector.fileno()
+
+    def hear(self) -> None:
+        """Call ``on_end`` for those that have ended since, in the order in which they did."""
+        for key, _ in self._selector.select(0):
+            key.data()
+
     def watch(self, pid: int) -> None:
-        """Call ``on_end(pid)`` as soon as the process ends; not where the kernel or the limit on open files has no pidfd to give."""
+        """Have ``on_end(pid)`` called once the process ends; not where the kernel or the limit on open files has no pidfd to give."""
         if pid in self._handles or len(self._handles) >= self._most:
             return
         try:
@@ -56,6 +67,7 @@ class EndWatch:
         for handle in self._handles.values():
             os.close(handle)
         self._handles.clear()
+        self._selector.close()
 
     def _ended(self, pid: int) -> None:
         # It stays readable, for as long as its parent does not wait for it.

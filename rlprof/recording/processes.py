@@ -46,7 +46,8 @@ class RunProcesses:
         self._guard = guard
         self._usable_cores = usable_cores
         self._elapsed_us = elapsed_us
-        self._ends = EndWatch(selector, self._notice_end)
+        self._ends = EndWatch(self._notice_end)
+        selector.register(self._ends, selectors.EVENT_READ, self._ends.hear)
 
     @property
     def leaving(self) -> int:
@@ -159,29 +160,33 @@ class RunProcesses:
 
     def notice_ends(self) -> None:
         """Let those go that are no child of ours and have ended."""
-        for tracked, exit_code in list(self._census.notice_ends(self._census.live())):
+        # First, for it tells in which order.
+        self._ends.hear()
+        for tracked, exit_code in list(self._census.notice_ends()):
             self._end(tracked.pid, exit_code)
 
     def close(self) -> None:
         self._ends.close()
 
     def _notice_end(self, pid: int) -> None:
-        """Ask for the exit code at once: a parent that does something else first has not taken it yet."""
+        """Keep the moment, and how it ended: a parent that does something else first has not taken that yet.
+
+        No more: it is let go as before, once its sampler has ended by itself or the scan finds it gone.
+        """
         tracked = self._census.get(pid)
-        stat = procfs.read_stat(pid)
-        # A child of ours is reaped in this very turn, which tells more: 0 of a zombie may mean "not permitted".
-        is_ours = stat is not None and stat.ppid == os.getpid()
-        if tracked is None or is_ours:
+        if tracked is None:
             return
-        for _, exit_code in list(self._census.notice_ends([tracked])):
-            self._end(pid, _death(tracked, exit_code))
+        tracked.end_heard_us = self._elapsed_us()
+        stat = procfs.read_stat(pid)
+        if stat is not None and stat.wait_status is not None:
+            tracked.end_heard_code = os.waitstatus_to_exitcode(stat.wait_status)
 
     def _end(self, pid: int, exit_code: int | None) -> None:
         told = self._ends.take_leave(pid)
         tracked = self._census.get(pid)
         if tracked is not None:
             if exit_code is None:
-                exit_code = _death(tracked, told)
+                exit_code = _death(tracked, tracked.end_heard_code if told is None else told)
             with self._guard.part("the end of a sampler"):
                 self._attacher.stop(tracked)
             self._census.ended(pid, exit_code)

@@ -96,6 +96,10 @@ class TrackedProcess:
         self.clock_covered_us = 0
         self.is_busy = True
         """True if a thread of it ran, or waited for a core, for a good part of the last window."""
+        self.end_heard_us: int | None = None
+        """When the kernel told that it has ended."""
+        self.end_heard_code: int | None = None
+        """How it ended, as its parent had not asked for it by then; ``-n`` for signal n."""
         self.runs_its_program = False
         """True if it was last seen with the program that its agent is in; a fork of the program's own may become another one."""
         self.probe_interval_us = DEFAULT_INTERVAL_US

@@ -8,6 +8,7 @@ from signal import SIGKILL
 from typing import Final
 
 from rlprof.errors import exit_code_of_signal
+from rlprof.model.calibration import calibrated
 from rlprof.model.crash import (
     STOPPED_WORKER_BY,
     Crash,
@@ -21,6 +22,14 @@ from rlprof.model.recording import POOLED, Process, Recording
 _BEFORE_THE_END_US: Final = 2_000_000
 """A worker that ends in the last moments of a run that succeeds is shut down, whatever its exit code: with SIGKILL
 by a pool, or by an exception as its pipe is closed."""
+
+_TEARDOWN_US: Final = calibrated(
+    50_000,
+    unit="µs",
+    source="a pool of ProcessPoolExecutor that broke, on a busy host: its other workers had ended 5 ms before",
+    date="2026-11-27",
+)
+"""A process that is killed closes its pipes a moment before it has ended: who waits for it may have ended the others by then."""
 
 _LEAST_STEADY_US: Final = 10_000_000
 """Least length of a phase in which no steady rate is known, from which on it says where time goes."""
@@ -66,7 +75,7 @@ def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
 
 
 def _is_killed_before_others(process: Process, recording: Recording) -> bool:
-    """Tell whether a worker was killed by SIGKILL, and others of the same parent ended badly after it, each in another way.
+    """Tell whether a worker was killed by SIGKILL, and others of the same parent ended badly with it or after it, each in another way.
 
     Who cleans up with SIGKILL has all of them killed, or those alone that outlast the others.
     """
@@ -78,7 +87,7 @@ def _is_killed_before_others(process: Process, recording: Recording) -> bool:
             other.ppid == process.ppid
             and other.start_method in POOLED
             and other.exit_code not in (None, 0, killed)
-            and (other.ended_us or 0) > (process.ended_us or 0)
+            and (other.ended_us or 0) > (process.ended_us or 0) - _TEARDOWN_US
             for other in recording.processes
         )
     )

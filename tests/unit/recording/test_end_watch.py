@@ -2,19 +2,13 @@ from __future__ import annotations
 
 import os
 import resource
-import selectors
+import select
 from pathlib import Path
 
 import pytest
 
 from rlprof.recording.end_watch import EndWatch, _most_handles, _status
 from tests.live_processes import DEADLINE_S
-
-
-@pytest.fixture
-def selector():
-    with selectors.DefaultSelector() as made:
-        yield made
 
 
 @pytest.fixture
@@ -31,9 +25,9 @@ def child():
     os.close(writing)
 
 
-def wait_in(selector: selectors.BaseSelector) -> None:
-    for key, _ in selector.select(DEADLINE_S):
-        key.data()
+def wait_for_an_end(watch: EndWatch) -> None:
+    assert select.select([watch], [], [], DEADLINE_S)[0]
+    watch.hear()
 
 
 def remembers_ends() -> bool:
@@ -48,35 +42,35 @@ def remembers_ends() -> bool:
     return status is not None
 
 
-def test_an_end_is_heard_of_once_and_its_cause_known_after_the_parents_wait(selector, child):
+def test_an_end_is_heard_of_once_and_its_cause_known_after_the_parents_wait(child):
     heard: list[int] = []
-    watch = EndWatch(selector, heard.append)
+    watch = EndWatch(heard.append)
     watch.watch(child)
     watch.watch(child)
 
     os.kill(child, 9)
-    wait_in(selector)
+    wait_for_an_end(watch)
     assert heard == [child]
-    assert not selector.select(0)
+    assert not select.select([watch], [], [], 0)[0]
     os.waitpid(child, 0)
 
     assert watch.take_leave(child) == (-9 if remembers_ends() else None)
     assert watch.take_leave(child) is None
 
 
-def test_nothing_is_known_of_who_lives(selector, child):
-    watch = EndWatch(selector, lambda _: None)
+def test_nothing_is_known_of_who_lives(child):
+    watch = EndWatch(lambda _: None)
     watch.watch(child)
 
     assert watch.take_leave(child) is None
-    assert not selector.get_map()
     os.kill(child, 9)
+    assert not select.select([watch], [], [], 0.2)[0]
     os.waitpid(child, 0)
 
 
-def test_no_descriptor_is_left_open(selector, child):
+def test_no_descriptor_is_left_open(child):
     before = set(Path("/proc/self/fd").iterdir())
-    watch = EndWatch(selector, lambda _: None)
+    watch = EndWatch(lambda _: None)
     watch.watch(child)
     watch.watch(400_000_000)  # There is no such process.
 
@@ -87,15 +81,14 @@ def test_no_descriptor_is_left_open(selector, child):
     os.waitpid(child, 0)
 
 
-def test_where_few_files_may_be_open_samplers_and_mailboxes_come_first(
-    selector, child, monkeypatch
-):
+def test_where_few_files_may_be_open_samplers_and_mailboxes_come_first(child, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
-    watch = EndWatch(selector, lambda _: None)
+    watch = EndWatch(lambda _: None)
 
+    before = set(Path("/proc/self/fd").iterdir())
     watch.watch(child)
 
-    assert not selector.get_map()
+    assert set(Path("/proc/self/fd").iterdir()) == before
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
     assert _most_handles() == 352
     os.kill(child, 9)
