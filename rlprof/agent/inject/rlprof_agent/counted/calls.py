@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
-from types import FunctionType
+from types import FunctionType, WrapperDescriptorType
 
 from ..layout import COUNTED_FILE
+from ..plain_reads import in_classes
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -97,6 +98,17 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
         # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
         wrapper._torchdynamo_inline = original
     return wrapper
+
+
+def put_in_class(owner: type, name: str, function: Any) -> None:
+    """Set an attribute of a class, without asking a metaclass of the program's. Raises TypeError for a class whose attributes are fixed."""
+    try:
+        type.__setattr__(owner, name, function)
+    except TypeError:
+        # Of a metaclass in C with a way of its own, as pybind11's, Python lets no other be taken.
+        if type(in_classes(type(owner), "__setattr__")) is not WrapperDescriptorType:
+            raise
+        setattr(owner, name, function)
 
 
 def of_counting(code: CodeType, name: str = "") -> CodeType:

@@ -8,7 +8,7 @@ from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from weakref import ref
 
 from .. import foreign_errors
-from ..plain_reads import in_classes, names_of
+from ..plain_reads import names_of
 from .calls import (
     counter_of,
     counting,
@@ -19,6 +19,7 @@ from .calls import (
     is_of_a_module,
     of_counting,
     original_of,
+    put_in_class,
 )
 from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
@@ -176,17 +177,6 @@ class CountedMethods:
         except TypeError:
             return  # As above.
         self._hooked = hook, original
-
-
-def put_in_class(owner: type, name: str, function: Any) -> None:
-    """Set an attribute of a class, without asking a metaclass of the program's. Raises TypeError for a class whose attributes are fixed."""
-    try:
-        type.__setattr__(owner, name, function)
-    except TypeError:
-        # Of a metaclass in C with a way of its own, as pybind11's, Python lets no other be taken.
-        if type(in_classes(type(owner), "__setattr__")) is not WrapperDescriptorType:
-            raise
-        setattr(owner, name, function)
 
 
 def _flags(function: Any) -> int:

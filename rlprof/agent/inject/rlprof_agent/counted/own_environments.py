@@ -28,9 +28,9 @@ from .calls import (
     in_place_of,
     is_counting,
     is_of_a_module,
+    put_in_class,
     takes_self_and_one_more,
 )
-from .class_methods import put_in_class
 from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
