@@ -167,6 +167,15 @@ class GpuUse:
     does not tell, as inside most containers."""
 
 
+class Quarter(NamedTuple):
+    """A quarter of the steady phase."""
+
+    steps: float
+    """Or updates, where they stand in for steps."""
+    wall_us: Mapping[int, int]
+    """Self time by node, summed over the critical threads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A run, folded by phase."""
@@ -216,6 +225,8 @@ class Profile:
     """Length of the steady phase on the run's own timeline."""
     steady_steps: float = 0.0
     """Steps made in it; 0 when none were counted."""
+    quarters: tuple[Quarter, ...] = ()
+    """The steady phase in four parts of the same length; empty where a part has no steps."""
     counts: Mapping[str, float] = field(default_factory=dict)
     """Counts of the agent in the steady phase, by name (``updates``, ``ipc_messages``, ...)."""
     process_counts: Mapping[int, Mapping[str, float]] = field(default_factory=dict)

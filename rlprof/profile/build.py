@@ -30,6 +30,7 @@ from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.profile.memory import measure_memory
 from rlprof.profile.native_threads import measure_threads
 from rlprof.profile.quality import quality_notes
+from rlprof.profile.quarters import steady_quarters
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
 from rlprof.source.started import started_package
@@ -205,6 +206,7 @@ def _profile(draft: Draft) -> Profile:
         components=draft.components,
         steady_us=_length_us(pace.phases, PhaseKind.STEADY),
         steady_steps=pace.steady_steps,
+        quarters=steady_quarters(recording, pace, draft.critical.threads),
         counts=_summed(draft.counts),
         process_counts=draft.counts,
         switches=_switches(recording, pace.steady),

@@ -34,6 +34,7 @@ NOT_RUN = {
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",
     "dataloader-workers": SEVERAL_PROCESSES,
     "dataset-crosses-bus": "found by copies to a GPU, which agents count",
+    "growing-cost": "found by how the time of a step changes; the tracer sums it up",
     "history-rerun": "found by the values that agents look at; the tracer looks at none",
     "padded-sequences": "its page has the function that fills up alone, and no update on what that returns",
     "dense-traces": "found by the values that agents look at; the tracer looks at none",

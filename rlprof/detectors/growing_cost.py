@@ -1,0 +1,149 @@
+"""Functions that take more and more of the time as the training goes on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.model.calibration import calibrated
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.model.recording import NO_PARENT
+from rlprof.profile.components import ENVIRONMENT
+from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.units import count, duration, percent
+
+MIN_SHARE: Final = 0.08
+"""Least share of the critical time: less is too few samples in a quarter to tell how it goes."""
+
+LEAST_GROWN: Final = calibrated(
+    2.0,
+    unit="times the first quarter",
+    source="docs/accuracy.md: in 20 recordings of strangers' programs no function with a share like this grew by more than 1.4, but one whose hooks were added "
+    "again and again: 4.0",
+    date="2026-11-27",
+)
+"""Growth of the time per step from the first quarter to the last, over that of all else: a crowded machine slows all alike."""
+
+STILL_GROWS: Final = 1.2
+"""The same from the second quarter to the last: learning that begins within the first, or a buffer that fills up, has come to an end by then."""
+
+LEAST_AT_FIRST: Final = 0.05
+"""Part of the last quarter's time per step that the first has: what begins later does not grow, it begins."""
+
+FEWEST_SAMPLES: Final = 40
+"""Of a function in the last quarter."""
+
+MOST_REMOVED: Final = 0.97
+"""Part of its time that goes at most."""
+
+LEAST_REMOVED: Final = 0.5
+"""The same at least, of what came on top of the first quarter's time per step; nothing in an environment, which may be meant to get harder.
+By reason."""
+
+_NAMED: Final = 24
+
+
+@dataclass(slots=True)
+class _UserFunction:
+    """One of the user's, with all that is called below its lines."""
+
+    name: str
+    wall_us: list[int]
+    """By quarter."""
+    nodes: set[int] = field(default_factory=set)
+    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    whole = profile.critical.wall_us
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    for function in _functions(profile, lines) if whole and profile.quarters else ():
+        weight = sum(function.weights.values())
+        if weight < MIN_SHARE * whole or not _grows(function, profile):
+            continue
+        each = _per_step(function.wall_us, profile)
+        unit = "a step" if profile.steady_steps else "an update"
+        place = heaviest_line(function.weights)
+        yield Finding(
+            title=f"{_short(function.name)} takes ever longer ({short_place(place)})",
+            savings=(Saving(frozenset(function.nodes), _removable(function, profile)),),
+            locations=lines.shown_locations(function.weights, whole),
+            evidence=(
+                f"{percent(weight / whole)} of the steady time is spent in its lines",
+                f"it takes {', '.join(duration(us) for us in each)} {unit} in the quarters of the steady phase: "
+                f"{count(float(f'{each[-1] / each[0]:.2g}'))} times as long in the last as in the first",
+                f"all else takes {', '.join(duration(us) for us in _rest(function, profile))}",
+            ),
+            fix="Look at what it goes through, and how often it is called: a list, a file or a table that only grows and is read as a whole; hooks, callbacks or "
+            "wrappers that are added again in each epoch. Keep the last N, or running totals, and add such things once. If its work is meant to grow, leave it.",
+            confidence=Confidence.BOUNDED,
+        )
+
+
+def _functions(profile: Profile, lines: UserLines) -> Iterator[_UserFunction]:
+    tree = profile.steady
+    found: dict[tuple[str, str], _UserFunction] = {}
+    for node in tree.hot_nodes():
+        owner = lines.owner(node)
+        if owner == NO_PARENT:
+            continue
+        frame = tree.frame(owner)
+        function = found.setdefault(
+            (frame.file, frame.function),
+            _UserFunction(last_name(frame.function), [0] * len(profile.quarters)),
+        )
+        function.nodes.add(node)
+        function.weights[lines.line(owner)] += tree.self_cost(node).wall_us
+        for number, quarter in enumerate(profile.quarters):
+            function.wall_us[number] += quarter.wall_us.get(node, 0)
+    yield from found.values()
+
+
+def _grows(function: _UserFunction, profile: Profile) -> bool:
+    if function.wall_us[-1] < FEWEST_SAMPLES * profile.critical.sample_interval_us:
+        return False
+    own, rest = _per_step(function.wall_us, profile), _rest(function, profile)
+    first, second, third, last = (each / max(1e-9, of) for each, of in zip(own, rest, strict=True))
+    return (
+        own[0] >= LEAST_AT_FIRST * own[-1]
+        and last >= LEAST_GROWN * first
+        and min(own[-1] / own[0], last / first) >= LEAST_GROWN
+        and last >= STILL_GROWS * second
+        and third > first
+    )
+
+
+def _removable(function: _UserFunction, profile: Profile) -> Range:
+    heaviest = max(function.nodes, key=lambda node: profile.steady.self_cost(node).wall_us)
+    if profile.parts and profile.parts[heaviest] == ENVIRONMENT:
+        return Range(0.0, MOST_REMOVED)
+    each = _per_step(function.wall_us, profile)
+    steps = sum(quarter.steps for quarter in profile.quarters)
+    on_top = 1 - each[0] * steps / sum(function.wall_us)
+    return Range(LEAST_REMOVED * max(0.0, on_top), MOST_REMOVED)
+
+
+def _per_step(wall_us: Sequence[int], profile: Profile) -> list[float]:
+    return [us / quarter.steps for us, quarter in zip(wall_us, profile.quarters, strict=True)]
+
+
+def _rest(function: _UserFunction, profile: Profile) -> list[float]:
+    """The time per step of everything else."""
+    whole = [sum(quarter.wall_us.values()) for quarter in profile.quarters]
+    rest = [all_us - us for all_us, us in zip(whole, function.wall_us, strict=True)]
+    return _per_step(rest, profile)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAMED else f"{name[: _NAMED - 1]}…"
+
+
+DETECTOR: Final = Detector(
+    id="growing-cost",
+    name="functions that take longer and longer",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+)
