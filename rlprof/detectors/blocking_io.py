@@ -18,6 +18,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.file_access import file_access
+from rlprof.source.in_memory import works_in_memory
 from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
@@ -172,6 +173,8 @@ def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
             if access is not None and lines.is_repeated(node):
                 found[node] = access
         elif (access := _of_library(frame)) is not None and lines.is_repeated(node):
+            if _is_in_memory(node, lines, values):
+                continue
             found[node] = found.get(parent, access)
             below.add(node)
         elif parent in found and _takes_bytes(frame):
@@ -205,7 +208,7 @@ def _loading(lines: UserLines, found: Mapping[int, Access]) -> Iterator[int]:
 
 def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
     module = lines.module(frame.file)
-    if module is None:
+    if module is None or works_in_memory(frame, lines, values):
         return None
     found = {
         file_access(call, values.of(frame.file, statement), module)
@@ -214,6 +217,11 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
         if isinstance(call, ast.Call)
     }
     return next((access for access in Access if access in found), None)
+
+
+def _is_in_memory(node: int, lines: UserLines, values: Values) -> bool:
+    owner = lines.owner(node)
+    return owner != NO_PARENT and works_in_memory(lines.tree.frame(owner), lines, values)
 
 
 def _takes_bytes(frame: Frame) -> bool:

@@ -12,6 +12,7 @@ from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.in_memory import works_in_memory
 from rlprof.source.lines import UserLines, begins_process, short_place
 from rlprof.source.values import Values
 from rlprof.units import percent
@@ -26,7 +27,8 @@ REMOVABLE: Final = Range(0.8, 1.0)
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines(tree, profile.sources, profile.started_package)
-    owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, Values(profile.values)))
+    values = Values(profile.values)
+    owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, values))
 
     def is_other(top: int, node: int) -> bool:
         """Tell whether ``node`` computes what is saved, or is of workers that were forked on the way."""
@@ -37,7 +39,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
             and lines.is_yours(frame)
         )
 
-    placed = ((entry, lines.line(by)) for entry, by in owners if by != NO_PARENT)
+    placed = (
+        (entry, lines.line(by))
+        for entry, by in owners
+        if by != NO_PARENT and not works_in_memory(tree.frame(by), lines, values)
+    )
     time = calls_time(tree, placed, is_other)
     if not whole or time.total_us / whole < MIN_SHARE:
         return

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.blocking_io import DETECTOR as BLOCKING_IO
 from rlprof.detectors.checkpoint_heavy import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -184,3 +185,35 @@ def test_what_is_computed_to_be_saved_is_no_saving():
     (finding,) = DETECTOR.in_samples.detect(profile)
 
     assert claimed_s(profile, finding) == pytest.approx(1.0)
+
+
+MESSAGES = Script(
+    "messages.py",
+    """
+    def pack(pipe, rows):
+        while True:
+            out = io.BytesIO()
+            torch.save(rows, out)
+            pipe.send_bytes(out.getbuffer())
+
+    def unpack(pipe):
+        while True:
+            rows = torch.load(io.BytesIO(pipe.recv_bytes()), weights_only=True)
+    """,
+)
+
+
+@pytest.mark.parametrize("out", ["type=_io.BytesIO", None], ids=["seen", "by-the-source"])
+def test_bytes_of_a_message_are_no_checkpoint(out: str | None):
+    line = MESSAGES.at("torch.save", "pack")
+    run = a_training(4.0, line, TORCH_SAVE)
+    if out is not None:
+        run.sees(line, out=out)
+
+    assert detect(DETECTOR, run, TRAIN, MESSAGES) == []
+
+
+def test_bytes_of_a_message_are_no_file_that_is_read():
+    run = a_training(4.0, MESSAGES.at("rows = torch.load", "unpack"), TORCH_LOAD)
+
+    assert detect(BLOCKING_IO, run, TRAIN, MESSAGES) == []
