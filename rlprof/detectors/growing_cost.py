@@ -110,8 +110,8 @@ def _grows(function: _UserFunction, profile: Profile) -> bool:
     first, second, third, last = (each / max(1e-9, of) for each, of in zip(own, rest, strict=True))
     return (
         own[0] >= LEAST_AT_FIRST * own[-1]
+        and own[-1] >= LEAST_GROWN * own[0]
         and last >= LEAST_GROWN * first
-        and min(own[-1] / own[0], last / first) >= LEAST_GROWN
         and last >= STILL_GROWS * second
         and third > first
     )
