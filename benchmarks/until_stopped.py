@@ -32,10 +32,11 @@ class Running:
         Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        for line in self.process.stdout or ():
-            told = RATE.findall(line)
-            if told:
-                self.rates.append((time.monotonic(), float(told[-1])))
+        # Who ends the program closes its output, with this in the middle of it.
+        with suppress(ValueError):
+            for line in self.process.stdout or ():
+                if told := RATE.findall(line):
+                    self.rates.append((time.monotonic(), float(told[-1])))
 
     def train(self, seconds: float) -> float:
         """Let it train for so long after it has settled; the mean of the rates that it prints."""
