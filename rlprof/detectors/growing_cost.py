@@ -1,9 +1,9 @@
-"""Functions that take more and more of the time as the training goes on."""
+"""Lines that take more and more of the time as the training goes on."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +22,7 @@ MIN_SHARE: Final = 0.08
 LEAST_GROWN: Final = calibrated(
     2.0,
     unit="times the first quarter",
-    source="docs/accuracy.md: in 20 recordings of strangers' programs no function with a share like this grew by more than 1.4, but one whose hooks were added "
+    source="docs/accuracy.md: in 20 recordings of strangers' programs no line with a share like this grew by twice, but one whose hooks were added "
     "again and again: 4.0",
     date="2026-11-27",
 )
@@ -35,7 +35,7 @@ LEAST_AT_FIRST: Final = 0.05
 """Part of the last quarter's time per step that the first has: what begins later does not grow, it begins."""
 
 FEWEST_SAMPLES: Final = 40
-"""Of a function in the last quarter."""
+"""Of a line in the last quarter."""
 
 MOST_REMOVED: Final = 0.97
 """Part of its time that goes at most."""
@@ -48,10 +48,9 @@ _NAMED: Final = 24
 
 
 @dataclass(slots=True)
-class _UserFunction:
-    """One of the user's, with all that is called below its lines."""
+class _UserLine:
+    """One of the user's, with all that is called there, and what is defined there: a ``lambda``, a comprehension."""
 
-    name: str
     wall_us: list[int]
     """By quarter."""
     nodes: set[int] = field(default_factory=set)
@@ -61,22 +60,22 @@ class _UserFunction:
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    for function in _functions(profile, lines) if whole and profile.quarters else ():
-        weight = sum(function.weights.values())
-        if weight < MIN_SHARE * whole or not _grows(function, profile):
+    for line in _lines(profile, lines) if whole and profile.quarters else ():
+        weight = sum(line.weights.values())
+        if weight < MIN_SHARE * whole or not _grows(line, profile):
             continue
-        each = _per_step(function.wall_us, profile)
+        each = _per_step(line.wall_us, profile)
         unit = "a step" if profile.steady_steps else "an update"
-        place = heaviest_line(function.weights)
+        place = heaviest_line(line.weights)
         yield Finding(
-            title=f"{_short(function.name)} takes ever longer ({short_place(place)})",
-            savings=(Saving(frozenset(function.nodes), _removable(function, profile)),),
-            locations=lines.shown_locations(function.weights, whole),
+            title=f"{_named(place)} takes ever longer ({short_place(place)})",
+            savings=(Saving(frozenset(line.nodes), _removable(line, profile)),),
+            locations=lines.shown_locations(line.weights, whole),
             evidence=(
-                f"{percent(weight / whole)} of the steady time is spent in its lines",
+                f"{percent(weight / whole)} of the steady time is spent there",
                 f"it takes {', '.join(duration(us) for us in each)} {unit} in the quarters of the steady phase: "
                 f"{count(float(f'{each[-1] / each[0]:.2g}'))} times as long in the last as in the first",
-                f"all else takes {', '.join(duration(us) for us in _rest(function, profile))}",
+                f"all else takes {', '.join(duration(us) for us in _rest(line, profile))}",
             ),
             fix="Look at what it goes through, and how often it is called: a list, a file or a table that only grows and is read as a whole; hooks, callbacks or "
             "wrappers that are added again in each epoch. Keep the last N, or running totals, and add such things once. If its work is meant to grow, leave it.",
@@ -84,29 +83,26 @@ def detect(profile: Profile) -> Iterable[Finding]:
         )
 
 
-def _functions(profile: Profile, lines: UserLines) -> Iterator[_UserFunction]:
+def _lines(profile: Profile, lines: UserLines) -> Iterable[_UserLine]:
     tree = profile.steady
-    found: dict[tuple[str, str], _UserFunction] = {}
+    found: dict[tuple[str, int], _UserLine] = {}
     for node in tree.hot_nodes():
         owner = lines.owner(node)
         if owner == NO_PARENT:
             continue
         frame = tree.frame(owner)
-        function = found.setdefault(
-            (frame.file, frame.function),
-            _UserFunction(last_name(frame.function), [0] * len(profile.quarters)),
-        )
-        function.nodes.add(node)
-        function.weights[lines.line(owner)] += tree.self_cost(node).wall_us
+        line = found.setdefault((frame.file, frame.line), _UserLine([0] * len(profile.quarters)))
+        line.nodes.add(node)
+        line.weights[lines.line(owner)] += tree.self_cost(node).wall_us
         for number, quarter in enumerate(profile.quarters):
-            function.wall_us[number] += quarter.wall_us.get(node, 0)
-    yield from found.values()
+            line.wall_us[number] += quarter.wall_us.get(node, 0)
+    return found.values()
 
 
-def _grows(function: _UserFunction, profile: Profile) -> bool:
-    if function.wall_us[-1] < FEWEST_SAMPLES * profile.critical.sample_interval_us:
+def _grows(line: _UserLine, profile: Profile) -> bool:
+    if line.wall_us[-1] < FEWEST_SAMPLES * profile.critical.sample_interval_us:
         return False
-    own, rest = _per_step(function.wall_us, profile), _rest(function, profile)
+    own, rest = _per_step(line.wall_us, profile), _rest(line, profile)
     first, second, third, last = (each / max(1e-9, of) for each, of in zip(own, rest, strict=True))
     return (
         own[0] >= LEAST_AT_FIRST * own[-1]
@@ -117,13 +113,13 @@ def _grows(function: _UserFunction, profile: Profile) -> bool:
     )
 
 
-def _removable(function: _UserFunction, profile: Profile) -> Range:
-    heaviest = max(function.nodes, key=lambda node: profile.steady.self_cost(node).wall_us)
+def _removable(line: _UserLine, profile: Profile) -> Range:
+    heaviest = max(line.nodes, key=lambda node: profile.steady.self_cost(node).wall_us)
     if profile.parts and profile.parts[heaviest] == ENVIRONMENT:
         return Range(0.0, MOST_REMOVED)
-    each = _per_step(function.wall_us, profile)
+    each = _per_step(line.wall_us, profile)
     steps = sum(quarter.steps for quarter in profile.quarters)
-    on_top = 1 - each[0] * steps / sum(function.wall_us)
+    on_top = 1 - each[0] * steps / sum(line.wall_us)
     return Range(LEAST_REMOVED * max(0.0, on_top), MOST_REMOVED)
 
 
@@ -131,19 +127,22 @@ def _per_step(wall_us: Sequence[int], profile: Profile) -> list[float]:
     return [us / quarter.steps for us, quarter in zip(wall_us, profile.quarters, strict=True)]
 
 
-def _rest(function: _UserFunction, profile: Profile) -> list[float]:
+def _rest(line: _UserLine, profile: Profile) -> list[float]:
     """The time per step of everything else."""
     whole = [sum(quarter.wall_us.values()) for quarter in profile.quarters]
-    rest = [all_us - us for all_us, us in zip(whole, function.wall_us, strict=True)]
+    rest = [all_us - us for all_us, us in zip(whole, line.wall_us, strict=True)]
     return _per_step(rest, profile)
 
 
-def _short(name: str) -> str:
+def _named(line: Line) -> str:
+    name = last_name(line.function)
+    if name.startswith("<"):
+        return "a line"
     return name if len(name) <= _NAMED else f"{name[: _NAMED - 1]}…"
 
 
 DETECTOR: Final = Detector(
     id="growing-cost",
-    name="functions that take longer and longer",
+    name="lines that take longer and longer",
     in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
 )
