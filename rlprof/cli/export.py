@@ -9,7 +9,7 @@ import typer
 
 from rlprof.cli.formats import by_name, by_suffix, parse_options
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import Force, RunFile, check_output, hand_out, run_path
+from rlprof.cli.output import Force, RunFile, check_output, dash_as_stdout, hand_out, run_path
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,11 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to FILE instead of standard output."
+            "--output",
+            "-o",
+            metavar="FILE",
+            callback=dash_as_stdout,
+            help="Write to FILE instead of standard output.",
         ),
     ] = None,
     option: Annotated[

@@ -163,6 +163,16 @@ class _Written:
             return max(flushed, key=lambda sink: self.by_sink[sink])
         return dearest
 
+    @property
+    def is_mostly_shared(self) -> bool:
+        """True if most of the time is on lines that call something else in C, too."""
+        shared = sum(
+            self.tree.self_cost(node).wall_us
+            for node in self.output.sinks
+            if node in self.output.shared
+        )
+        return 2 * shared > self.us
+
     def savings(self) -> Iterator[Saving]:
         waiting = self._may_wait_for_a_device() if _uses_a_gpu(self.tree.nodes) else frozenset()
         unsure = self.output.shared - waiting
@@ -209,7 +219,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         evidence=tuple(_evidence(profile, written)),
         fix=_FIXES[written.main_sink],
         confidence=Confidence.MEASURED
-        if written.lines.text(written.heaviest)
+        if written.lines.text(written.heaviest) and not written.is_mostly_shared
         else Confidence.BOUNDED,
     )
 
@@ -253,6 +263,8 @@ def _evidence(profile: Profile, written: _Written) -> Iterable[str]:
         f": {duration(written.us / profile.steady_steps)} per step" if profile.steady_steps else ""
     )
     yield f"{percent(written.us / whole)} of the critical time is spent on {on}{each}"
+    if written.is_mostly_shared:
+        yield "the lines compute something for it, too: how much of the time that takes is not known"
     if written.asleep_us >= LEAST_ASLEEP * written.us:
         yield f"asleep for {percent(written.asleep_us / written.us)} of it"
     records = profile.counts.get(LOG_RECORDS, 0.0)

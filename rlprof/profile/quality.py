@@ -195,7 +195,8 @@ def _falls(_: Recording, profile: Profile) -> Note | None:
         "throughput-falls",
         f"The training becomes slower as it goes on: from {count(fall.first)} to "
         f"{count(fall.last)} {unit} between the first and the last third of the steady phase. "
-        "Something grows with the run; the rate given is one in between.",
+        "Something grows with the run, or episodes become shorter and there is more of what is done once in each; "
+        "the rate given is one in between.",
     )
 
 

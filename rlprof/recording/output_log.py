@@ -15,7 +15,7 @@ _MOST_AT_ONCE: Final = 1 << 18
 """Bytes that are read in a window; of more the last."""
 
 _NUMBER: Final = (
-    rb"(\d(?:[\d.,_']|(?:\xe2\x80\x99|\xe2\x80\xaf|\xc2\xa0)\d){0,30}(?:e[+-]?\d{1,4})?"
+    rb"([+-]?\d(?:[\d.,_']|(?:\xe2\x80\x99|\xe2\x80\xaf|\xc2\xa0)\d){0,30}(?:e[+-]?\d{1,4})?"
     rb"(?:\s?(?-i:[kKM])(?=\W|$|steps|sps|fps))?)"
 )
 """Whatever looks like one; ``number`` tells whether it is. All lengths are bounded: a program may print anything, a megabyte of digits too."""
@@ -33,7 +33,11 @@ _RATE: Final = (
 )
 _FORMS: Final = (
     re.compile(rb"\b" + _RATE + rb"\b['\"]?[\s|:=]{1,60}" + _NUMBER + rb"(?!\w)", re.IGNORECASE),
-    re.compile(rb"(?<![\w.,'\x99\xaf\xa0])" + _NUMBER + rb"\s?" + _RATE + rb"\b", re.IGNORECASE),
+    # ``fps: nan`` behind a number tells the rate of what follows.
+    re.compile(
+        rb"(?<![\w.,'\x99\xaf\xa0])" + _NUMBER + rb"\s?" + _RATE + rb"\b(?!['\"]?\s{0,9}[|:=])",
+        re.IGNORECASE,
+    ),
 )
 """``SPS: 4500`` (CleanRL), ``fps | 812`` (Stable-Baselines3), ``throughput_per_sec: 99.5`` (RLlib), ``1,234 steps/s``."""
 

@@ -51,8 +51,10 @@ ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
 _is_text_library: Final = files_of(lambda library: library.makes_text)
 _TEXT_METHODS: Final = frozenset({"__str__", "__repr__", "__format__"})
 _CHEAP: Final = frozenset(
-    {"len", "int", "float", "round", "str", "repr", "format", "join", "fileno"}
-)
+    {"len", "int", "float", "bool", "abs", "round", "str", "repr", "format", "join", "fileno", "get", "time"}
+    | {"perf_counter", "monotonic", "strftime", "now", "item", "strip", "ljust", "rjust", "title", "type"}
+    | {"detach", "cpu", "dumps", "asdict", "tolist", "copy", "dict", "list", "tuple"}
+)  # fmt: skip
 """Calls whose time beside that of writing is nothing, or is for its text."""
 
 
@@ -104,11 +106,8 @@ class _OutputLines:
         sinks, others = [], []
         inside: set[int] = set()
         for call in calls:
-            if id(call) in inside:
-                continue
-            sink = output(call, known, module)
+            sink = output(call, known, module) if id(call) not in inside else None
             if sink is not None:
-                # What is written is made for it.
                 inside.update(map(id, ast.walk(call)))
                 sinks.append(sink)
             elif called_name(call) not in _CHEAP and not callee(call, known, module).is_python:
