@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from stat import S_ISREG
 from typing import Final
 
 from rlprof.errors import BusyError, OutputError
@@ -31,6 +30,7 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
+from rlprof.runfile.journals import clear_journals, expect_ours
 from rlprof.runfile.lock import let_go
 from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
 
@@ -92,7 +92,7 @@ class RunWriter:
             )
         with self._reporting():
             if _is_new(path):
-                _clear_journals(path)
+                clear_journals(path)
             # SQLite takes `file:a.db` for the address of another file, and `:memory:` for none.
             self._db = sqlite3.connect(path.absolute(), isolation_level=None, timeout=_BUSY_S)
         try:
@@ -121,7 +121,7 @@ class RunWriter:
             # SQLite makes its journals when it next reads. Somebody may have been quicker, and nothing is written there yet.
             self._db.execute("SELECT key FROM meta").fetchone()
             for journal in journals(self.path):
-                _expect_ours(journal)
+                expect_ours(journal)
 
     def write_window(
         self,
@@ -363,25 +363,3 @@ def _is_new(path: Path) -> bool:
         return os.fstat(fd).st_size == 0
     finally:
         os.close(fd)
-
-
-def _clear_journals(path: Path) -> None:
-    """Remove what SQLite would take for the journals of a new file, and write into: whoever made them may read them."""
-    for journal in (*journals(path), path.with_name(f"{path.name}-journal")):
-        try:
-            journal.unlink(missing_ok=True)
-        except OSError as error:
-            raise _in_the_way(journal) from error
-
-
-def _expect_ours(journal: Path) -> None:
-    try:
-        stat = journal.lstat()
-    except FileNotFoundError:
-        return  # A file system without shared memory: SQLite keeps another kind of journal.
-    if stat.st_uid != os.geteuid() or not S_ISREG(stat.st_mode) or stat.st_nlink != 1:
-        raise _in_the_way(journal)
-
-
-def _in_the_way(journal: Path) -> FileExistsError:
-    return FileExistsError(f"{journal.name} is in its way, and cannot be removed")

@@ -59,6 +59,33 @@ def test_beside_what_cannot_be_removed_nothing_is_recorded(run_file, suffix):
     assert planted.is_dir()
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ppo", b"day 1: the learning rate was too high"),
+        ("run.rlprof", b"notes on that run"),
+        ("results.db", b"\x37\x7f\x06\x82 rows of a program that died"),
+    ],
+)
+def test_a_file_of_the_user_s_stays_and_nothing_is_recorded(tmp_path, name, content, suffix):
+    theirs = tmp_path / f"{name}{suffix}"
+    theirs.write_bytes(content)
+
+    with pytest.raises(OutputError, match=f"{theirs.name} is in its way"):
+        RunWriter(tmp_path / name, STORY.run)
+
+    assert theirs.read_bytes() == content
+
+
+def test_what_a_killed_recording_of_that_name_has_left_goes(run_file):
+    journals(run_file)[0].write_bytes(b"\x37\x7f\x06\x82 windows of an earlier run")
+
+    write_run(run_file, STORY)
+
+    assert read_run(run_file).windows == STORY.windows
+
+
 def test_a_journal_of_another_user_is_written_into_at_no_time(run_file, monkeypatch):
     # As if somebody had made it between our look and SQLite's.
     monkeypatch.setattr(os, "geteuid", lambda: 400_000_000)
