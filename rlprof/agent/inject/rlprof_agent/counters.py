@@ -23,6 +23,8 @@ MOST_AT_ONCE = 1 << 40
 
 _FEW = 64
 """References to what is gone that may stay."""
+_MANY = 64
+"""Objects of a class that tell how many all others are."""
 
 _FIRST_THREAD = get_ident()
 _counters: dict[str, EventCounter] = {}
@@ -32,6 +34,7 @@ class EventCounter:
     """Events of one name, counted by ``counter.cell[0] += n`` or through ``counted.calls``."""
 
     __slots__ = (
+        "_alike",
         "_kept",
         "_measured_by",
         "_of_classes",
@@ -65,6 +68,8 @@ class EventCounter:
         """The same for all objects of a class that cannot be watched, as one with slots; by its ``id``, for the program may have
         classes that cannot be hashed. Each is kept, so that its number is nobody else's.
         """
+        self._alike: dict[int, list[Any]] = {}
+        """Classes by ``id``, each with a weak reference and how many of its objects were one."""
         self._measured_by = size_of
         self.renew()
 
@@ -92,16 +97,16 @@ class EventCounter:
         try:
             if self.on_first is not None:
                 self.on_first()
-            size = 1 if self._measured_by is None else int(self._measured_by(owner))
-            if size > MOST_AT_ONCE:
-                size = 1
-            if size > 0:
-                self._keep(owner, size)
-            return max(0, size)
+            size = 1 if self._measured_by is None else max(0, int(self._measured_by(owner)))
         except Exception as error:
             foreign_errors.pass_on(error)
             # Not the program's business. An environment that cannot say how many it is, is one.
-            return 1
+            size = 1
+        if size > MOST_AT_ONCE:
+            size = 1
+        # Also what could not be measured: it would be asked, and fail, at each of its steps.
+        self._keep(owner, size)
+        return size
 
     def _keep(self, owner: Any, size: int) -> None:
         number = id(owner)
@@ -116,6 +121,19 @@ class EventCounter:
             self._kept = {each: self._kept.get(each) for each in list(self.sizes)}
         self._kept[number] = kept
         self.sizes[number] = size
+        if size == 1:
+            self._note_alike(type(owner))
+
+    def _note_alike(self, kind: type) -> None:
+        """Of a class whose objects have all been one, no more are asked: a search makes an environment for each of its nodes."""
+        known = self._alike.get(id(kind))
+        if known is None or known[0]() is not kind:
+            if len(self._alike) > _FEW:
+                self._alike.clear()
+            known = self._alike[id(kind)] = [ref(kind), 0]
+        known[1] += 1
+        if known[1] > _MANY:
+            self._of_classes[id(kind)] = 1, kind
 
     def __reduce__(self) -> Any:
         """Pickle into standard types that count for nobody: a copy may go to an interpreter
