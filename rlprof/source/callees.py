@@ -50,9 +50,11 @@ def callee(call: ast.Call, known: Mapping[str, Value], module: SourceModule | No
 
 
 def calls_compiled(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    """Tell whether what it calls was seen, and is not written in Python."""
+    """Tell whether what it calls was seen, and is not written in Python: a function, or a class."""
     value = value_of(call.func, known)
-    return value is not None and value.is_compiled
+    if value is None:
+        return False
+    return value.is_compiled or (bool(value.made) and not value.file.endswith(".py"))
 
 
 def _public(name: str) -> str:

@@ -114,6 +114,19 @@ def computes_beside(
                 calls_compiled(call, known) for node in nodes for call in _other_calls(node, known)
             ):
                 return True
+            if any(_is_answer_of_c(node, known) for node in nodes):
+                return True
+    return False
+
+
+def _is_answer_of_c(node: ast.AST, known: Mapping[str, Value]) -> bool:
+    """Tell whether a method takes apart what another call has computed that was not seen to be Python: ``rng.permutation(52).tolist()``."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call() as answered, attr=method)):
+            callee = value_of(answered.func, known)
+            is_python = callee is not None and callee.file.endswith(".py")
+            converts = bool(_names_of(answered, known) & _CONVERTS)
+            return method in TAKE_APART | {"tolist", "item"} and not is_python and not converts
     return False
 
 

@@ -655,3 +655,37 @@ def test_a_line_that_calls_other_things_is_told_where_much_is_converted():
         run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line)
         run.sees(line, rows=f"type=list length={length} first.type=float")
         assert bool(detect(DETECTOR, run, ONE_LINE)) == is_told
+
+
+SHUFFLES = Script(
+    "shuffles.py",
+    """
+    import numpy as np
+
+    def deal(seed, rng, table):
+        while True:
+            made = np.random.RandomState(seed).permutation(52).tolist()
+            drawn = rng.permutation(52).tolist()
+            told = table.rows(seed).tolist()
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "seen", "is_told"),
+    [
+        (
+            "made =",
+            {"np__random__RandomState": "type=type class=numpy.random.mtrand.RandomState file=mtrand.so"},
+            False,
+        ),
+        ("drawn =", {"rng": "type=numpy.random._generator.Generator"}, False),
+        ("told =", {"table__rows": "type=method function=shuffles.Table.rows file=table.py line=3"}, True),
+    ],
+    ids=["a-class-in-c", "unseen", "python"],
+)  # fmt: skip
+def test_what_is_computed_before_it_is_converted_is_not_claimed(piece, seen, is_told):
+    line = SHUFFLES.at(piece, "deal")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line).sees(line, **seen)
+
+    assert bool(detect(DETECTOR, run, SHUFFLES)) == is_told
