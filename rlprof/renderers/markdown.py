@@ -253,7 +253,7 @@ def _hot_row(priced: PricedFinding, places: _Places) -> tuple[str, ...]:
     where = places.linked(place)
     if wording.is_spread_out(priced):
         most = wording.percent(place.share)
-        where = f"{code(place.function)}, over many lines; most, {most}, on {where}"
+        where = f"{code(place.function)}, over several lines; most, {most}, on {where}"
     return wording.share_of_spot(priced), where, source
 
 

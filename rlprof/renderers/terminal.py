@@ -206,7 +206,7 @@ def _hot_line(priced: PricedFinding, report: Report) -> tuple[Inline, Inline]:
     what = f"{at} in {printable(location.function)}"
     if wording.is_spread_out(priced):
         most = wording.percent(location.share)
-        what = f"{printable(location.function)}, over many lines; most, {most}, on {at}"
+        what = f"{printable(location.function)}, over several lines; most, {most}, on {at}"
     below = wording.facts_of_spot(priced, report)
     if location.source:
         below.insert(0, printable(location.source, _SOURCE_LIMIT))

@@ -43,8 +43,8 @@ _MOST_TIMES: Final = 25.0
 _NOTHING_BESIDE: Final = 0.005
 """Part of the high end of a range of time below which its low end is nothing: the high one is not known better."""
 
-_ONE_LINE: Final = 0.6
-"""Part of a hot spot on its heaviest line from which that line is its name, as in the detector."""
+_ONE_LINE: Final = 0.9
+"""Part of a hot spot on its heaviest line from which on that line is all that is named: the share stands beside it."""
 
 NO_ADVICE: Final = "Nothing was steady before that, so there is no advice."
 """Sentence for a run that crashed."""

@@ -48,7 +48,7 @@ def test_a_hot_function_is_not_shown_as_one_of_its_lines() -> None:
     spread = replace(spot, finding=replace(spot.finding, seen_share=0.26))
 
     assert "11 %  train.py:91 in update" in shown(a_report(findings=[spot]))
-    assert "26 %  update, over many lines; most, 11 %, on train.py:91" in shown(
+    assert "26 %  update, over several lines; most, 11 %, on train.py:91" in shown(
         a_report(findings=[spread])
     )
 
