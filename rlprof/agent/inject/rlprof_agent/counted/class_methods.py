@@ -121,7 +121,7 @@ class CountedMethods:
             if original is None:
                 delattr(self._base, _HOOK)
             else:
-                setattr(self._base, _HOOK, original)
+                put_in_class(self._base, _HOOK, original)
 
     def _count_in(self, owner: type) -> None:
         for name in self._names:
@@ -173,7 +173,7 @@ class CountedMethods:
         __init_subclass__.__code__ = of_counting(__init_subclass__.__code__)
         hook = classmethod(__init_subclass__)
         try:
-            setattr(base, _HOOK, hook)
+            put_in_class(base, _HOOK, hook)
         except TypeError:
             return  # As above.
         self._hooked = hook, original
