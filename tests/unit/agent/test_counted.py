@@ -911,11 +911,11 @@ def capture(graph, work):
 
 def test_a_replayed_graph_makes_the_updates_that_were_captured_in_it(monkeypatch):
     """No optimizer is called by a replay. A graph of the policy alone has none in it."""
+    monkeypatch.setattr(torch_training, "_asks_whether_captured", [])
     before, after = {}, {}
     torch_training.count_updates(
         SimpleNamespace(_global_optimizer_pre_hooks=before, _global_optimizer_post_hooks=after)
     )
-    monkeypatch.setattr(torch_training, "_asks_whether_captured", [])
     torch_training.count_replays(
         SimpleNamespace(_cuda_isCurrentStreamCapturing=is_capturing.copy, CUDAGraph=Graph)
     )

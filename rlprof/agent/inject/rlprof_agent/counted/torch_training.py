@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import BuiltinFunctionType
 
-from .. import aside, current_agent, dynamo, foreign_errors, optimized, torch_windows
+from .. import aside, current_agent, dynamo, optimized, torch_windows
 from ..counters import counter
 from . import torch_syncs
 from .class_methods import CountedMethods
@@ -36,8 +36,8 @@ class _ForTheAgent:
     def __init__(self, act: Any) -> None:
         self._act = act
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self._act(*arguments)
+    def __call__(self, *arguments: Any) -> None:
+        self._act(*arguments)
 
     def __reduce__(self) -> Any:
         from contextlib import nullcontext
@@ -77,16 +77,6 @@ def _taken_in(_graph: Any) -> int:
     return steps
 
 
-def _is_captured() -> bool:
-    for asks in _asks_whether_captured:
-        try:
-            if asks():
-                return True
-        except RuntimeError as error:
-            foreign_errors.pass_on(error)
-    return False
-
-
 def count_replays(module: ModuleType) -> None:
     """Of CUDA graphs in which optimizers were captured: a replay makes their steps and calls none of them."""
     asks = getattr(module, "_cuda_isCurrentStreamCapturing", None)
@@ -102,9 +92,9 @@ def count_updates(module: ModuleType) -> None:
     Not by its functions: each takes a number that the program's next hook would have, which is saved with its module.
     """
     updates = _counter_of_updates()
-    stays_here, captured = torch_syncs.stays_here, _captured
+    stays_here = torch_syncs.stays_here
+    asks_whether_captured, captured = _asks_whether_captured, _captured
     note, updated = _ForTheAgent(optimized.note), _ForTheAgent(torch_windows.updated)
-    is_captured = _ForTheAgent(_is_captured)
     agent = current_agent()
     wants_windows = agent is not None and torch_windows.are_wanted()
 
@@ -112,10 +102,16 @@ def count_updates(module: ModuleType) -> None:
         stays_here[0] = True
 
     def count_alone(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if is_captured():
-            captured[0] += 1
-        else:
-            updates.cell[0] += 1
+        # Here, and in no function: an instrument of the program's own would see it.
+        for asks in asks_whether_captured:
+            try:
+                if asks():
+                    captured[0] += 1
+                    return
+            except RuntimeError as error:
+                if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                    raise  # A signal handler's.
+        updates.cell[0] += 1
 
     def end_update(optimizer: Any, args: Any, kwargs: Any) -> None:
         stays_here[0] = False
