@@ -19,6 +19,9 @@ from rlprof.units import count, percent
 MIN_SHARE: Final = 0.15
 """Least part of the wait that goes: on two cores that others use as well, a healthy pool was idle for a tenth of it."""
 
+LEAST_STEADY_US: Final = 2_000_000
+"""Least length of the steady phase: in a shorter one workers are idle since they begin and end at different times."""
+
 WAKE_UPS: Final = calibrated(
     2.0,
     unit="times the CPU time of the pool's own threads",
@@ -56,7 +59,7 @@ class _Rounds(NamedTuple):
 
 def detect(profile: Profile) -> Iterable[Finding]:
     # Where no core is free, the others could not work either.
-    if profile.load.saturated:
+    if profile.load.saturated or profile.steady_us < LEAST_STEADY_US:
         return
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     for rounds in _found(profile, lines):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from rlprof.detectors.uneven_chunks import DETECTOR
+from rlprof.detectors.uneven_chunks import DETECTOR, LEAST_STEADY_US
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import STDLIB, Script, detect, lines_of, profile_of
@@ -102,6 +104,16 @@ def test_silent_where_all_work_to_the_end():
 
 def test_silent_of_a_pool_with_one_worker():
     assert not found(a_generation(idle_s=(5.0,)))
+
+
+def test_silent_in_a_moment():
+    """Of a run that ends at once: its workers begin and end at different times."""
+    profile = profile_of(a_generation(), SCRIPT)
+
+    brief = replace(profile, steady_us=LEAST_STEADY_US - 1)
+
+    assert list(DETECTOR.in_samples.detect(profile))
+    assert list(DETECTOR.in_samples.detect(brief)) == []
 
 
 def test_silent_where_no_core_is_free():
