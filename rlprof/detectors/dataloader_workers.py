@@ -59,11 +59,10 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         return
     workers = min(MOST_WORKERS, max(1, int(free)))
     share = min(1.0, us / whole)
+    quick = share / workers
     left = Range(
-        *(
-            min(1.0, max(1 - share + share * stays, share * times / workers))
-            for stays, times in ((RECEIVED.low, 1.0), (RECEIVED.high, SLOWER))
-        )
+        max(1 - share + share * RECEIVED.low, quick),
+        min(1.0, max(1 - share + share * RECEIVED.high, SLOWER * quick)),
     )
     place = heaviest_line(made)
     yield Finding(

@@ -35,7 +35,7 @@ LEAST_AT_FIRST: Final = 0.05
 """Part of the last quarter's time per step that the first has: what begins later does not grow, it begins."""
 
 FEWEST_SAMPLES: Final = 40
-"""Of a line in the last quarter."""
+"""Least samples of a line in the last quarter."""
 
 MOST_REMOVED: Final = 0.97
 """Part of its time that goes at most."""

@@ -1,4 +1,4 @@
-"""What the critical threads spend in each quarter of the steady phase: it shows what takes longer as the training goes on."""
+"""Sum what the critical threads spend in each quarter of the steady phase, which shows what takes longer as the training goes on."""
 
 from __future__ import annotations
 

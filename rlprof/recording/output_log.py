@@ -44,7 +44,9 @@ _FORMS: Final = (
 _OF_FILMS: Final = re.compile(rb"video|movie|animation|gif|mp4|render", re.IGNORECASE)
 """On such a line ``fps=30`` is how fast something is shown."""
 
-_THOUSANDS: Final = re.compile(rb"\d{1,3}")
+_BEGINS: Final = re.compile(rb"\d{1,3}")
+_GOES_ON: Final = re.compile(rb"\d{3}(?:\.|$)")
+"""The first and the second part of ``12 480.5``."""
 _MORE_BEFORE: Final = re.compile(rb"(?<![\d.,])\d{1,3} $")
 _MORE_BEHIND: Final = re.compile(rb" \d{3}(?!\d)")
 
@@ -112,10 +114,6 @@ def _is_in_doubt(found: re.Match[bytes], text: bytes) -> bool:
     if _OF_FILMS.search(line):
         return True
     return bool(
-        (
-            _THOUSANDS.match(found[1])
-            and _MORE_BEFORE.search(line)
-            and len(found[1].split(b".")[0]) == 3
-        )
-        or (_THOUSANDS.fullmatch(found[1]) and _MORE_BEHIND.match(behind))
+        (_GOES_ON.match(found[1]) and _MORE_BEFORE.search(line))
+        or (_BEGINS.fullmatch(found[1]) and _MORE_BEHIND.match(behind))
     )

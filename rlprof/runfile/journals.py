@@ -18,7 +18,7 @@ _BEGINNINGS: Final = (
     b"\xd9\xd5\x05\xf9",
     b"\x18\xe2\x2d\x00",
 )
-"""Of SQLite's write-ahead log (by byte order), of its rollback journal, and of the log's index (sqlite.org/fileformat2.html, walformat.html)."""
+"""First bytes of SQLite's write-ahead log (by byte order), of its rollback journal, and of the log's index (sqlite.org/fileformat2.html, walformat.html)."""
 
 
 def clear_journals(path: Path) -> None:

@@ -55,7 +55,7 @@ MOST_LEFT: Final = calibrated(
     source="docs/accuracy.md: in 19 programs, 12 of them by strangers, -0.63 to 0.59 of it, in the median 0.14",
     date="2026-11-27",
 )
-"""What is left in one process at most: the errors of the parts, all on one side, were never met."""
+"""Most that is left in one process: the errors of the parts, all on one side, were never met."""
 
 FEWER_MESSAGES: Final = Range(0.8, 1.4)
 """Model error of what is left with several environments per worker: the messages get longer, and

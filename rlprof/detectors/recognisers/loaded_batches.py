@@ -75,7 +75,7 @@ class LoadedBatches:
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.nodes: set[int] = set()
         self.other_nodes: set[int] = set()
-        """Of other work on single items."""
+        """Nodes of other work on single items."""
         self.weights: dict[Line, float] = defaultdict(float)
         self.items_us = 0.0
         """In the dataset's ``__getitem__``."""

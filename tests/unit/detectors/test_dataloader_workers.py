@@ -7,14 +7,8 @@ import pytest
 from rlprof.detectors.dataloader_workers import DETECTOR, LEAST_OF_TRAINING
 from rlprof.model.finding import Finding
 from tests.factories import a_run
-from tests.profile_factory import SITE, Script, detect, lines_of, ranked
-
-DATA = f"{SITE}/torch/utils/data"
-NEXT = f"{DATA}/dataloader.py:734 _BaseDataLoaderIter.__next__"
-FETCH = f"{DATA}/_utils/fetch.py:54 _MapDatasetFetcher.fetch"
-STACK = f"{DATA}/_utils/collate.py:277 collate_tensor_fn"
-SAMPLER = f"{DATA}/sampler.py:300 BatchSampler.__iter__"
-QUEUE = f"{DATA}/dataloader.py:1450 _MultiProcessingDataLoaderIter._get_data"
+from tests.profile_factory import Script, detect, lines_of, ranked
+from tests.unit.detectors.test_loaded_batches import FETCH, NEXT, QUEUE, SAMPLER, STACK
 
 CLONES = Script(
     "clone.py",

@@ -107,7 +107,7 @@ def test_silent_of_a_pool_with_one_worker():
 
 
 def test_silent_in_a_moment():
-    """Of a run that ends at once: its workers begin and end at different times."""
+    """Workers of a run that ends at once begin and end at different times."""
     profile = profile_of(a_generation(), SCRIPT)
 
     brief = replace(profile, steady_us=LEAST_STEADY_US - 1)

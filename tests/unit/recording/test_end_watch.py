@@ -31,7 +31,7 @@ def wait_for_an_end(watch: EndWatch) -> None:
 
 
 def remembers_ends() -> bool:
-    """Whether this kernel tells how a process ended whose parent has waited for it."""
+    """Tell whether this kernel tells how a process ended whose parent has waited for it."""
     pid = os.fork()
     if not pid:
         os._exit(3)

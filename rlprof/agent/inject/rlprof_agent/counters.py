@@ -125,7 +125,7 @@ class EventCounter:
             self._note_alike(type(owner))
 
     def _note_alike(self, kind: type) -> None:
-        """Of a class whose objects have all been one, no more are asked: a search makes an environment for each of its nodes."""
+        """Ask no more objects of a class of which many have been one: a search makes an environment for each of its nodes."""
         known = self._alike.get(id(kind))
         if known is None or known[0]() is not kind:
             if len(self._alike) > _FEW:

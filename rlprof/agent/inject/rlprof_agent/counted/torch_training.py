@@ -72,13 +72,13 @@ def _counter_of_updates() -> EventCounter:
 
 
 def _taken_in(_graph: Any) -> int:
-    """Of a graph that has just been captured: the steps in it, which each replay makes."""
+    """Return the steps in a graph that has just been captured, which each of its replays makes."""
     steps, _captured[0] = _captured[0], 0
     return steps
 
 
 def count_replays(module: ModuleType) -> None:
-    """Of CUDA graphs in which optimizers were captured: a replay makes their steps and calls none of them."""
+    """Count by replays of CUDA graphs in which optimizers were captured: one makes their steps and calls none of them."""
     asks = getattr(module, "_cuda_isCurrentStreamCapturing", None)
     if type(asks) is not BuiltinFunctionType:
         return  # A build without CUDA has a stand-in that fails.
