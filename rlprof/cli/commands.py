@@ -32,6 +32,7 @@ from rlprof.cli.scale import scale
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
+from rlprof.cli.try_ import try_
 from rlprof.errors import EXIT_ERROR, MeasureError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 
@@ -58,6 +59,8 @@ class _Command(NamedTuple):
     """Shown under ``--help``."""
     cls: type[TyperCommand] = TyperCommand
     usage: str = "[OPTIONS]"
+    name: str | None = None
+    """Where the function cannot bear it: a word of Python's."""
 
 
 COMMANDS: Final = (
@@ -80,6 +83,18 @@ COMMANDS: Final = (
             "rlprof report --html --open",
             "rlprof report runs/baseline.rlprof --format json -o report.json",
         ),
+    ),
+    _Command(
+        try_,
+        (
+            "rlprof try train.py --lr 3e-4",
+            "rlprof try --finding eager-log-format --budget 60s train.py",
+            "rlprof try --skip my_pkg.learner:Learner.publish=50 train.py",
+            "rlprof try --with train:compute_gae=faster.py:compute_gae train.py",
+        ),
+        TargetCommand,
+        TARGET_USAGE,
+        "try",
     ),
     _Command(
         flame,
@@ -174,6 +189,7 @@ def _app() -> typer.Typer:
     app.callback(help=_HELP, epilog=_EPILOG)(_options)
     for command in COMMANDS:
         app.command(
+            command.name,
             cls=command.cls,
             options_metavar=command.usage,
             epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in command.examples),

@@ -112,7 +112,7 @@ class AgentServer:
             variables["RLPROF_TRACER_PID"] = str(os.getpid())
         if settings.steps_from is not None:
             variables["RLPROF_STEPS_FROM"] = settings.steps_from
-        if settings.may_estimate_steps:
+        if settings.may_estimate_steps and not settings.counts_all_steps:
             variables["RLPROF_PART_TIME"] = "1"
         return variables
 

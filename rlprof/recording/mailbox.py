@@ -14,6 +14,7 @@ from rlprof.model.recording import Frame
 from rlprof.recording.look_table import LookTable
 from rlprof.recording.redaction.literals import hide_words
 from rlprof.recording.site_table import SiteTable
+from rlprof.recording.treatment_desk import TreatmentDesk
 
 PROBE_STATE_TEXTS = {
     layout.PROBE_NO_TIMER: "no CPU-time timer could be made in it (ctypes missing?)",
@@ -61,6 +62,7 @@ class MailboxReader:
         self._counts_seen: list[int] = []
         self.sites = SiteTable(self._memory, self._cells)
         self.looks = LookTable(self._memory, self._view)
+        self.treatment = TreatmentDesk(self._memory, self._view)
 
     def close(self) -> None:
         """Give its memory and its descriptor back; states, windows and sites are still told."""
@@ -68,6 +70,7 @@ class MailboxReader:
             return
         self._cells = self._view[: layout.CELL_COUNTERS].tolist()
         self.sites.close()
+        self.treatment.close()
         self._view.release()
         self._memory.close()
         self._frames.clear()
@@ -157,6 +160,15 @@ class MailboxReader:
     def request_interval(self, interval_us: int) -> None:
         """Ask the probe to fire every ``interval_us`` of CPU time from its next stack on."""
         self._cells[layout.CELL_INTERVAL_US] = interval_us
+
+    def total(self, name: str) -> int:
+        """Return what was counted under ``name`` since the process began."""
+        self._read_names()
+        return sum(
+            self._cells[layout.CELL_COUNTERS + number]
+            for number, named in enumerate(self._names)
+            if named == name
+        )
 
     def new_counts(self) -> dict[str, float]:
         """Return what was counted since the last call, by name; nothing that stood still."""

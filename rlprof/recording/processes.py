@@ -39,6 +39,10 @@ class RunProcesses:
     ) -> None:
         self.are_sampled = True
         """Until :meth:`stop_sampling`; who is born after it only has its steps counted."""
+        self.unsampled_interval_us = 0
+        """CPU time between two looks of a probe after that: 0 for none."""
+        self.helpers: dict[int, Callable[[], object]] = {}
+        """Children that rlprof has for itself, by pid, and what takes leave of each that has ended."""
         self._server = server
         self._census = census
         self._attacher = attacher
@@ -80,7 +84,7 @@ class RunProcesses:
 
         ``ours`` are children that rlprof has for itself.
         """
-        not_of_the_run = {*self._attacher.pids(), *ours}
+        not_of_the_run = {*self._attacher.pids(), *self.helpers, *ours}
         alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in not_of_the_run]
         # Who has ended by now has announced itself before, or never will: only then is it missed.
         self.accept_waiting(MOST_AT_ONCE)
@@ -109,7 +113,7 @@ class RunProcesses:
             self._attacher.stop(before)
         self._ends.watch(tracked.pid)
         if not self.are_sampled:
-            announcement.mailbox.request_interval(0)
+            announcement.mailbox.request_interval(self.unsampled_interval_us)
         is_attached = False
         if tracked is not before and self.are_sampled:
             if self._census.expects_short_life():
@@ -140,7 +144,8 @@ class RunProcesses:
         for tracked in self._census.live():
             with self._guard.part("the end of a sampler"):
                 self._attacher.stop(tracked)
-            tracked.look_every(0)  # Nobody reads what a probe would find.
+            # Nobody reads what a probe would find.
+            tracked.look_every(self.unsampled_interval_us)
         self.are_sampled = False
 
     # Ends
@@ -151,12 +156,19 @@ class RunProcesses:
         if target.exit_code is not None:
             self._end(target.pid, target.exit_code)
         # A sampler's own Popen reaps it, once its output has been read.
-        for pid, exit_code in escort.ended_children(lambda pid: pid in self._attacher.pids()):
+        for pid, exit_code in escort.ended_children(self._is_ours):
             if exit_code is not None:
                 self._end(pid, exit_code)
                 continue
+            take_leave = self.helpers.pop(pid, None)
+            if take_leave is not None:
+                take_leave()
+                continue
             with self._guard.part("the end of a sampler"):
                 self._attacher.sampler_ended(pid)
+
+    def _is_ours(self, pid: int) -> bool:
+        return pid in self.helpers or pid in self._attacher.pids()
 
     def notice_ends(self) -> None:
         """Let those go that are no child of ours and have ended."""

@@ -27,6 +27,7 @@ from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.recording.disk_room import expect_room
 from rlprof.recording.escort import Escort
+from rlprof.recording.experimenting import Bench, Experimenter
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
@@ -76,9 +77,13 @@ class RunEnd:
     """True if a signal came for it, which it may have met before it could die of it."""
 
 
-def record(settings: RecordingSettings, when_started: Callable[[], None] = lambda: None) -> RunEnd:
+def record(
+    settings: RecordingSettings,
+    when_started: Callable[[], None] = lambda: None,
+    experimenter: Experimenter | None = None,
+) -> RunEnd:
     """Run the target under observation and write ``settings.run_file``; ``when_started`` is called as soon as it
-    runs.
+    runs, and ``experimenter`` as often as it asks for.
 
     Raises :class:`LaunchError` when the target cannot be started and :class:`OutputError` when nothing can
     be recorded; the target has not run then. Once it runs nothing is raised any more.
@@ -91,7 +96,7 @@ def record(settings: RecordingSettings, when_started: Callable[[], None] = lambd
             hint="mount one of your own: unshare --mount-proc, bwrap --proc /proc",
         )
     try:
-        recorder = Recorder(settings)
+        recorder = Recorder(settings, experimenter)
     except RlprofError:
         raise
     except Exception as error:
@@ -110,8 +115,12 @@ def record(settings: RecordingSettings, when_started: Callable[[], None] = lambd
 class Recorder:
     """The state of one recording."""
 
-    def __init__(self, settings: RecordingSettings) -> None:
+    def __init__(
+        self, settings: RecordingSettings, experimenter: Experimenter | None = None
+    ) -> None:
         self._settings = settings
+        self._experimenter = experimenter
+        self._next_experiment_s = 0.0
         # Before the run's clock starts: a driver that wakes up is none of its start-up.
         self._gpus = find_gpus(os.environ)
         # One after the other: by the second, what is seen from outside is laid over the recording.
@@ -164,6 +173,15 @@ class Recorder:
             self._attacher,
             close_window=self._close_window,
             go_on=self._go_on,
+        )
+        self._bench = Bench(
+            census=self._census,
+            processes=self._processes,
+            stop_recording=self._stop_recording,
+            elapsed_us=self._clock.now_us,
+            keep_texts=self._store.keep_texts,
+            keep=self._store.keep_experiments,
+            end_target=self._end_target,
         )
 
     def run(self, when_started: Callable[[], None]) -> RunEnd:
@@ -258,6 +276,23 @@ class Recorder:
         if self._processes.are_sampled:
             self._look_after_processes()
         self._pauses.turned()
+        self._experiment()
+
+    def _experiment(self) -> None:
+        """Let the experimenter do what is due; one that fails is not called again, and leaves nothing behind."""
+        experimenter = self._experimenter
+        if experimenter is None or self._pauses.is_on or time.monotonic() < self._next_experiment_s:
+            return
+        self._experimenter = None
+        with self._guard.part("the experiments"):
+            self._next_experiment_s = time.monotonic() + experimenter.turn(self._bench)
+            self._experimenter = experimenter
+        if self._experimenter is None:
+            for agent in self._bench.agents():
+                agent.mailbox.treatment.leave()
+
+    def _end_target(self, signum: int) -> None:
+        self._escort.target.forward(signum, time.monotonic())
 
     def _timeout_s(self, due_s: float | None) -> float | None:
         """The time until something is due; None to wait for an event."""
@@ -269,6 +304,8 @@ class Recorder:
             if self._settings.duration_s is not None:
                 next_us = min(next_us, self._settings.duration_s * 1e6)
             dues.append((next_us - self._clock.now_us()) / 1e6)
+        if self._experimenter is not None:
+            dues.append(self._next_experiment_s - time.monotonic())
         return max(0.0, min(dues)) if dues else None
 
     def _call(self, key: selectors.SelectorKey) -> None:
@@ -340,6 +377,9 @@ class Recorder:
         self._pauses.end()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()
+        if self._experimenter is not None:
+            with self._guard.part("the experiments"):
+                self._experimenter.target_ended(self._bench)
         if self._processes.are_sampled:
             self._stop_recording()
         with self._guard.part("a window of torch's profiler"):

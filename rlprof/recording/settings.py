@@ -67,6 +67,9 @@ class RecordingSettings:
     """True if steps that take microseconds are counted a part of the time only, and an environment of the program's own is found by its
     use, and counted from then on. Without, what is counted begins with the first step, and is all of them."""
 
+    counts_all_steps: bool = False
+    """True if steps that take microseconds are counted all the time, though that costs the program more than 1 %."""
+
     @property
     def recognises_steps(self) -> bool:
         """True if that is done: where the user says what counts, nothing else does."""

@@ -10,6 +10,7 @@ from statistics import fmean
 
 from rlprof.errors import BusyError, OutputError, RlprofError
 from rlprof.model.gauges import OUTPUT_SPS
+from rlprof.model.experiment import Experiment
 from rlprof.model.recording import (
     Counter,
     Gauge,
@@ -161,6 +162,17 @@ class WindowStore:
         """Write windows of torch's profiler as they come."""
         for window in windows:
             self._guard(partial(self._writer.write_torch_window, window))
+
+    def keep_texts(self) -> None:
+        """Write what is known of hot lines by now, their sources and values: somebody is to read the run file."""
+        self._guard(lambda: self._keep_sources(MEANWHILE_S))
+        self._guard(self._keep_values)
+
+    def keep_experiments(self, experiments: Sequence[Experiment]) -> None:
+        """Write ``experiments``, all of them, in place of those written before."""
+        kept = tuple(experiments)
+        if hasattr(self._writer, "write_experiments"):  # XXX
+            self._guard(lambda: self._writer.write_experiments(kept))
 
     def finish(
         self,

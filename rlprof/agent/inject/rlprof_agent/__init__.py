@@ -185,6 +185,9 @@ def _renew_cells() -> None:
     torch_windows: Any = sys.modules.get("rlprof_agent.torch_windows")
     if torch_windows is not None:
         torch_windows.renew(_agent)
+    treatments: Any = sys.modules.get("rlprof_agent.treatments")
+    if treatments is not None:
+        treatments.end()  # What was on in the parent is on here, until the recorder says otherwise.
     _tell_custom_state(_custom_state)
     # The program may have an rlprof of its own.
     renew: Any = getattr(sys.modules.get("rlprof"), "_renew_cells", None)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import struct
 
-MAGIC = 0x0005_464F_5250_4C52
+MAGIC = 0x0006_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
 COUNTED_FILE = "<frozen importlib._bootstrap of rlprof>"
 """The file that functions which count give as theirs. Python's warnings skip frames whose file has both
 ``importlib`` and ``_bootstrap`` in its name, when they look for the caller that ``stacklevel`` means."""
 
-SIZE = 97 << 12
-"""388 KiB. Pages are only taken when written: a process that never works costs one page."""
+SIZE = 113 << 12
+"""452 KiB. Pages are only taken when written: a process that never works costs one page."""
 
 MAX_COUNTERS = 128
 COUNTERS_START = 512
@@ -52,7 +52,15 @@ LOOK_ASKED = struct.Struct("=IH")
 """frame id, bytes of the paths; then the paths, as ``value_looks.py`` has them."""
 
 RING_START = LOOKS_START + LOOKS_SIZE
-RING_SIZE = SIZE - RING_START
+RING_SIZE = (97 << 12) - RING_START
+
+TREATMENT_START = RING_START + RING_SIZE
+"""What a treatment is, as ``marshal`` (version 2) has it; the recorder's. First its size, as a ``LENGTH``."""
+TREATMENT_SIZE = 15 << 12
+REPLY_START = TREATMENT_START + TREATMENT_SIZE
+"""Why it was refused or withdrawn here, as UTF-8; the agent's. First its size, as a ``LENGTH``."""
+REPLY_SIZE = SIZE - REPLY_START
+LENGTH = struct.Struct("=I")
 
 # Cells, by index of 8 bytes.
 CELL_MAGIC = 0
@@ -94,6 +102,18 @@ CELL_LOOKS_COST_NS = 34
 """CPU time spent on them."""
 CELL_STEPS_ESTIMATED = 35
 """1: steps were counted a part of the time."""
+CELL_TREATMENT_ASKED = 36
+"""Number of the treatment that is asked for, 0 for none; the recorder's, which writes what it is before."""
+CELL_TREATMENT_WANTED = 37
+"""1: it is to be on; the recorder's."""
+CELL_TREATMENT_STATE = 38
+"""What became of it here: its number times ``TREATMENT_STATES``, and the state; the agent's."""
+CELL_TREATMENT_REACHED = 39
+"""How often the treated place was come to while it was on; the agent's."""
+CELL_TREATMENT_BEAT_NS = 40
+"""CLOCK_MONOTONIC, as often as the recorder looks: where it no longer does, the agent takes the treatment away."""
+CELL_ONLY_TREATED = 41
+"""1: nobody reads stacks any more; samples are for treatments alone. The recorder's."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.
@@ -112,6 +132,19 @@ PROBE_TRACED = 7
 """An instrument of the program's own (debugger, coverage, cProfile, tracemalloc) would show the handler."""
 PROBE_SIGURG_BLOCKED = 8
 """The main thread blocks SIGURG, or it was ignored from the start: one that pends could be seen."""
+
+# States of a treatment.
+TREATMENT_STATES = 16
+TREATMENT_OFF = 1
+TREATMENT_ON = 2
+TREATMENT_ABSENT = 3
+"""Nothing of what it treats is loaded in this process."""
+TREATMENT_REFUSED = 4
+"""It could not be applied exactly."""
+TREATMENT_WITHDRAWN = 5
+"""A treated call failed, or the recorder has gone."""
+TREATMENT_PATIENCE_NS = 3_000_000_000
+"""Silence of the recorder after which a treatment is taken away."""
 
 # States of the target of ``--steps-from``.
 CUSTOM_NOT_WANTED = 0

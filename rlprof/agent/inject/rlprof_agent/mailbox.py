@@ -21,6 +21,9 @@ class Mailbox:
         self.site_cells = self._memory[layout.SITES_START : layout.SITE_NAMES_START].cast("q")
         asked = layout.LOOKS_START
         self.looks_asked = self._memory[asked : asked + layout.LOOKS_SIZE]
+        at = layout.TREATMENT_START
+        self.treatment = self._memory[at : at + layout.TREATMENT_SIZE]
+        self.reply = self._memory[layout.REPLY_START : layout.SIZE]
         self.cells[layout.CELL_MAGIC] = layout.MAGIC
         self.cells[layout.CELL_INTERVAL_US] = interval_us
         self._counters: dict[str, int] = {}

@@ -259,6 +259,16 @@ class StackProbe:
             # Switched on from C code, which nobody is told of.
             aside.step_aside()
             return
+        cells = self._mailbox.cells
+        if cells[layout.CELL_ONLY_TREATED]:
+            # Only a try imports it.
+            from . import treatments
+
+            treatments.follow(self._mailbox)
+            self._obey_interval()
+            self._last_ns = time.thread_time_ns()
+            cells[layout.CELL_PROBE_COST_NS] += self._last_ns - now
+            return
         innermost = frame
         if frame is not None and _has_not_begun(frame):
             # What was done until the call is the caller's.
@@ -277,7 +287,6 @@ class StackProbe:
             self.give_up(layout.PROBE_DEEP_STACK)
             return
         part_time.turn(weight)
-        cells = self._mailbox.cells
         stack = self._stacks.get(tuple(key))
         if stack is None:
             stack = self._define(tuple(key), leaf)

@@ -1,0 +1,164 @@
+"""Treatments: changes of the program that are switched on and off while it runs, to measure what each is worth.
+
+Only ``rlprof try`` asks for any. The recorder writes what a treatment is, one at a time, and says when it is to be on; the stack probe
+obeys in its handler, in the main thread, between two instructions of the program's. One file for each way to change something:
+it has a class whose objects are armed once, and then put on and taken off as often as is asked.
+"""
+
+from __future__ import annotations
+
+import marshal
+
+from .. import foreign_errors, layout
+from ..real import sys, time
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from ..mailbox import Mailbox
+
+WAYS = {
+    "edit": ("edits", "Edit"),
+    "call": ("calls", "Calls"),
+    "setting": ("settings", "Setting"),
+}
+"""The file of this folder and its class, by the ``way`` of a part of a treatment."""
+
+
+class RefusedError(Exception):
+    """It cannot be applied exactly; the message says why."""
+
+
+class AbsentError(Exception):
+    """Nothing of what is to be treated is loaded in this process."""
+
+
+class Trial:
+    """The treatment of this process, armed or on."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._parts: list[Any] = []
+        self._state = 0
+        self._reached = [0]
+
+    def follow(self, mailbox: Mailbox) -> None:
+        """Do what the recorder asks for by now."""
+        cells = mailbox.cells
+        asked = cells[layout.CELL_TREATMENT_ASKED]
+        if asked != self._number:
+            self._take_off()
+            self._number = asked
+            self._parts = []
+            if asked:
+                self._arm(mailbox)
+        if not asked:
+            return
+        if self._state in (layout.TREATMENT_OFF, layout.TREATMENT_ON):
+            silent_ns = time.monotonic_ns() - cells[layout.CELL_TREATMENT_BEAT_NS]
+            if silent_ns > layout.TREATMENT_PATIENCE_NS:
+                self._withdraw(mailbox, "rlprof went silent")
+            elif bool(cells[layout.CELL_TREATMENT_WANTED]) != (self._state == layout.TREATMENT_ON):
+                self._switch(mailbox)
+        cells[layout.CELL_TREATMENT_REACHED] = self._reached[0]
+        cells[layout.CELL_TREATMENT_STATE] = asked * layout.TREATMENT_STATES + self._state
+
+    def end(self) -> None:
+        """Leave nothing of it in the program."""
+        self._take_off()
+        self._number, self._parts, self._state = 0, [], 0
+
+    def _arm(self, mailbox: Mailbox) -> None:
+        (size,) = layout.LENGTH.unpack_from(mailbox.treatment, 0)
+        start = layout.LENGTH.size
+        parts = marshal.loads(bytes(mailbox.treatment[start : start + size]))
+        self._reached = [0]
+        here, refusal = [], ""
+        for part in parts:
+            file, name = WAYS[part["way"]]
+            module = __import__("rlprof_agent.treatments." + file, fromlist=[name])
+            try:
+                here.append(
+                    getattr(module, name)(part, self._reached, self._failing(mailbox, self._number))
+                )
+            except AbsentError:
+                pass
+            except RefusedError as error:
+                refusal = refusal or str(error)
+        self._parts = here
+        self._state = layout.TREATMENT_OFF
+        if refusal:
+            self._parts = []
+            self._state = layout.TREATMENT_REFUSED
+            _reply(mailbox, refusal)
+        elif not here:
+            self._state = layout.TREATMENT_ABSENT
+
+    def _failing(self, mailbox: Mailbox, number: int) -> Callable[[BaseException], None]:
+        """Return what a treated call reports an error of its own to."""
+
+        def failed(error: BaseException) -> None:
+            if number == self._number and self._state == layout.TREATMENT_ON:
+                self._withdraw(mailbox, "%s: %s" % (type(error).__name__, error))
+
+        return failed
+
+    def _switch(self, mailbox: Mailbox) -> None:
+        if self._state == layout.TREATMENT_ON:
+            self._take_off()
+            self._state = layout.TREATMENT_OFF
+            return
+        self._state = layout.TREATMENT_ON
+        try:
+            for part in self._parts:
+                part.put_on()
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            self._withdraw(mailbox, "%s: %s" % (type(error).__name__, error))
+
+    def _withdraw(self, mailbox: Mailbox, why: str) -> None:
+        self._take_off()
+        self._state = layout.TREATMENT_WITHDRAWN
+        _reply(mailbox, why)
+        mailbox.cells[layout.CELL_TREATMENT_STATE] = (
+            self._number * layout.TREATMENT_STATES + self._state
+        )
+
+    def _take_off(self) -> None:
+        if self._state != layout.TREATMENT_ON:
+            return
+        for part in reversed(self._parts):
+            try:
+                part.take_off()
+            except Exception as error:
+                foreign_errors.pass_on(error)
+
+
+def _reply(mailbox: Mailbox, text: str) -> None:
+    told = text.encode("utf-8", "backslashreplace")[: layout.REPLY_SIZE - layout.LENGTH.size]
+    start = layout.LENGTH.size
+    mailbox.reply[start : start + len(told)] = told
+    mailbox.reply[:start] = layout.LENGTH.pack(len(told))
+
+
+_trial = Trial()
+"""That of this process. A forked child has its parent's, whose functions are treated in it as they were there, until its own
+recorder tells it otherwise."""
+
+
+def follow(mailbox: Mailbox) -> None:
+    _trial.follow(mailbox)
+
+
+def end() -> None:
+    """Take away what there is: nobody measures any more."""
+    _trial.end()
+
+
+def library(name: str) -> Any:
+    """The module ``name`` as the program has it. Raises ``AbsentError`` where it was not imported."""
+    module = sys.modules.get(name)
+    if module is None:
+        raise AbsentError(name)
+    return module

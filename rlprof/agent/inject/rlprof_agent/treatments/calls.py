@@ -1,0 +1,139 @@
+"""Calls of a function that are left out, answered from memory, made without gradients, or made of another function."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from .. import foreign_errors
+from ..real import sys
+from . import RefusedError, library
+from .functions import SwappedCode, calling, named, own_copy, written_at
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    Failed = Callable[[BaseException], None]
+
+_ANSWERS = 32
+"""Answers that are kept for each shape of input, and given in turn: an environment may not say for ever that its episode goes on."""
+_SHAPES = 64
+_DEEP = 3
+
+
+class Calls:
+    """A function, by ``file``, ``line`` and ``name``, or by ``module`` and ``qualname``, of whose calls ``what`` becomes."""
+
+    def __init__(self, part: dict[str, Any], reached: list[int], failed: Failed) -> None:
+        make = _MADE[part["what"]]
+        functions = (
+            [named(part["module"], part["qualname"])]
+            if "module" in part
+            else written_at(part["file"], part["line"], part["name"])
+        )
+        code = SwappedCode(
+            functions,
+            lambda function: calling(function, make(own_copy(function), part, reached, failed)),
+        )
+        self.put_on, self.take_off = code.put_on, code.take_off
+
+
+def _every(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    """Make every n-th call; the others get what the last one gave."""
+    every = part["every"]
+    left, answer = 0, None
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        nonlocal left, answer
+        reached[0] += 1
+        left -= 1
+        if left <= 0:
+            answer = original(*args, **kwargs)
+            left = every
+        return answer
+
+    return called
+
+
+def _from_memory(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    """Answer by what an input of the same shape got before."""
+    known: dict[Any, list[Any]] = {}
+    turns: dict[Any, int] = {}
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        reached[0] += 1
+        try:
+            key = (shape_of(args, _DEEP), shape_of(kwargs, _DEEP))
+            answers = known.get(key)
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            failed(error)
+            return original(*args, **kwargs)
+        if answers is not None and len(answers) == _ANSWERS:
+            turns[key] += 1
+            return answers[turns[key] % _ANSWERS]
+        answer = original(*args, **kwargs)
+        if answers is not None:
+            answers.append(answer)
+        elif len(known) < _SHAPES:
+            known[key], turns[key] = [answer], 0
+        return answer
+
+    return called
+
+
+def shape_of(value: Any, deep: int) -> Any:
+    """Return what of an input shapes an answer: types, shapes and numbers of parts, never contents."""
+    kind = type(value)
+    shape = getattr(value, "shape", None)
+    if shape is not None and not isinstance(value, type):
+        return kind, tuple(shape), str(getattr(value, "dtype", ""))
+    if kind in (bool, str, bytes, type(None)):
+        return kind, value
+    if kind in (tuple, list) and deep:
+        parts = tuple(shape_of(each, deep - 1) for each in value[:4])
+        return kind, len(value), parts
+    if kind is dict and deep:
+        return kind, tuple((key, shape_of(value[key], deep - 1)) for key in list(value)[:16])
+    # Of an object its identity: the answers of two environments are two.
+    return (kind,) if kind in (int, float, complex) else (kind, id(value))
+
+
+def _without_gradients(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    no_grad = library("torch").no_grad
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        reached[0] += 1
+        with no_grad():
+            return original(*args, **kwargs)
+
+    return called
+
+
+def _replaced(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    """Call a function of a file of the user's in its place."""
+    names = {"__name__": "rlprof_replacement", "__file__": part["with_file"], "original": original}
+    with open(part["with_file"], "rb") as file:
+        exec(compile(file.read(), part["with_file"], "exec", dont_inherit=True), names)
+    replacement = names.get(part["with_name"])
+    if not callable(replacement):
+        raise RefusedError("%s has no function %s" % (part["with_file"], part["with_name"]))
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        reached[0] += 1
+        try:
+            return replacement(*args, **kwargs)  # type: ignore[operator]
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            failed(error)
+        return original(*args, **kwargs)
+
+    return called
+
+
+_MADE: dict[str, Callable[[FunctionType, dict[str, Any], list[int], Failed], Any]] = {
+    "every": _every,
+    "from-memory": _from_memory,
+    "without-gradients": _without_gradients,
+    "replaced": _replaced,
+}

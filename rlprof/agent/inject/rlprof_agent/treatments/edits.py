@@ -1,0 +1,224 @@
+"""A statement of a function that is compiled anew, with a call of ours in it.
+
+The file is read again, and has to be what the function was made from. Line numbers stay.
+"""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+from types import CodeType, FunctionType
+
+from .. import foreign_errors
+from . import RefusedError, library
+from .functions import MARK, SwappedCode, with_objects, written_at
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    Failed = Callable[[BaseException], None]
+
+_ALIKE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
+_NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+
+
+class Edit:
+    """The statement at ``at`` of a function, by ``file``, ``line`` and ``name``, of which ``what`` becomes."""
+
+    def __init__(self, part: dict[str, Any], reached: list[int], failed: Failed) -> None:
+        edit, instead = _EDITS[part["what"]]
+        functions = written_at(part["file"], part["line"], part["name"])
+        helper = instead(part, reached, failed)
+        written = _Written(part["path"], part["line"], part["name"])
+        written.expect_same(functions[0])
+        code = with_objects(written.edited(part, edit), [helper])
+        self._check(functions, code)
+        swap = SwappedCode(functions, lambda _: code)
+        self.put_on, self.take_off = swap.put_on, swap.take_off
+
+    @staticmethod
+    def _check(functions: list[FunctionType], code: CodeType) -> None:
+        for function in functions:
+            if function.__code__.co_freevars != code.co_freevars:
+                raise RefusedError("the changed line takes other names from around its function")
+
+
+class _Written:
+    """A function as its file has it now."""
+
+    def __init__(self, path: str, line: int, name: str) -> None:
+        self._path, self._line, self._name = path, line, name
+        try:
+            with tokenize.open(path) as file:
+                self._text = file.read()
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            raise RefusedError("the file %s cannot be read: %s" % (path, error))
+
+    def expect_same(self, function: FunctionType) -> None:
+        """Raise ``RefusedError`` where ``function`` was made from other text, or by an import that changes it."""
+        made = self._code(compile(self._text, self._path, "exec", dont_inherit=True))
+        own = function.__code__
+        if made is None or any(getattr(made, each) != getattr(own, each) for each in _ALIKE):
+            raise RefusedError("%s has changed since the program read it" % self._path)
+
+    def edited(self, part: dict[str, Any], edit: Any) -> CodeType:
+        tree = ast.parse(self._text, self._path)
+        function = self._function(tree)
+        done = function is not None and _edit_in(function, part["at"], part, edit)
+        if not done:
+            raise RefusedError("line %d is not written so that it can be changed" % part["at"])
+        ast.fix_missing_locations(tree)
+        code = self._code(compile(tree, self._path, "exec", dont_inherit=True))
+        assert code is not None
+        return code.replace(co_filename=self._path)
+
+    def _function(self, tree: ast.AST) -> Any:
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == self._name:
+                first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
+                if first == self._line:
+                    return node
+        return None
+
+    def _code(self, code: CodeType) -> Optional[CodeType]:
+        for each in code.co_consts:
+            if type(each) is CodeType:
+                if each.co_name == self._name and each.co_firstlineno == self._line:
+                    return each
+                inner = self._code(each)
+                if inner is not None:
+                    return inner
+        return None
+
+
+def _edit_in(owner: ast.AST, line: int, part: dict[str, Any], edit: Any) -> bool:
+    """Edit the innermost simple statement of ``owner`` at ``line``; True if that was done."""
+    for _, block in ast.iter_fields(owner):
+        if not isinstance(block, list):
+            continue
+        for position, statement in enumerate(block):
+            if isinstance(statement, ast.ExceptHandler) or hasattr(statement, "body"):
+                if _edit_in(statement, line, part, edit):
+                    return True
+            elif isinstance(statement, ast.stmt) and _is_at(statement, line):
+                new = edit(statement, part)
+                if new is not None:
+                    block[position] = ast.copy_location(new, statement)
+                return new is not None
+    return False
+
+
+def _is_at(statement: ast.stmt, line: int) -> bool:
+    return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
+
+
+def _ours(*args: ast.expr) -> ast.Call:
+    """A call of the object that will be in the place of the mark."""
+    # Not the text alone: the compiler warns of a text that is called.
+    mark = ast.BoolOp(ast.Or(), [ast.Constant(MARK), ast.Constant(MARK)])
+    return ast.Call(mark, list(args), [])
+
+
+def _if_allowed(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
+    if not isinstance(statement, ast.Expr) or any(
+        isinstance(each, _NOT_LEFT_OUT) for each in ast.walk(statement)
+    ):
+        return None
+    return ast.If(_ours(), [statement], [])
+
+
+def _every(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    every, left = part["every"], 0
+
+    def is_due() -> bool:
+        nonlocal left
+        reached[0] += 1
+        left -= 1
+        if left > 0:
+            return False
+        left = every
+        return True
+
+    return is_due
+
+
+def _if_logged(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
+    """Ask the logger before the text is made."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    level = _LEVELS.get(call.func.attr)
+    if level is None or not _is_plain(call.func.value):
+        return None
+    if any(isinstance(each, _NOT_LEFT_OUT) for each in ast.walk(statement)):
+        return None
+    asked = _ours(call.func.value, ast.Constant(level))
+    return ast.If(asked, [statement], [])
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Tell whether to read it twice makes no difference."""
+    while isinstance(value, ast.Attribute):
+        value = value.value
+    return isinstance(value, ast.Name)
+
+
+def _is_logged(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    logging = library("logging")
+
+    def asked(logger: Any, level: int) -> bool:
+        reached[0] += 1
+        if logger is logging:
+            logger = logging.root
+        if not isinstance(logger, (logging.Logger, logging.LoggerAdapter)):
+            return True
+        return bool(logger.isEnabledFor(level))
+
+    return asked
+
+
+def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
+    """Have the call of ``part["call"]`` made by ours."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == part["call"]:
+            node.args = [node.func, *node.args]
+            node.func = _ours().func
+            return statement
+    return None
+
+
+def _arrays_first(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+    """Make one array of a list of arrays before torch makes a tensor of it."""
+    numpy, torch = library("numpy"), library("torch")
+
+    def made(function: Any, values: Any = None, *args: Any, **kwargs: Any) -> Any:
+        reached[0] += 1
+        kind = type(values)
+        if kind in (list, tuple) and values and all(_is_array(each, numpy) for each in values):
+            first = values[0]
+            if all(each.dtype == first.dtype and each.shape == first.shape for each in values):
+                try:
+                    values = numpy.stack(values)
+                except Exception as error:
+                    foreign_errors.pass_on(error)
+                    failed(error)
+        elif kind in (list, tuple) and values and all(type(each) is float for each in values) and "dtype" not in kwargs:
+            # As torch does for a list of Python's floats.
+            kwargs["dtype"] = torch.get_default_dtype()
+            values = numpy.array(values)
+        return function(values, *args, **kwargs)
+
+    return made
+
+
+def _is_array(value: Any, numpy: Any) -> bool:
+    return type(value) is numpy.ndarray or isinstance(value, numpy.generic)
+
+
+_EDITS: dict[str, tuple[Any, Any]] = {
+    "every": (_if_allowed, _every),
+    "if-logged": (_if_logged, _is_logged),
+    "arrays-first": (_through, _arrays_first),
+}

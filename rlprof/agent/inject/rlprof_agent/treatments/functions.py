@@ -1,0 +1,147 @@
+"""Functions of the program as they are found by where they were written, and code that takes the place of theirs.
+
+A function's code is changed and not the function itself: whoever holds on to it, as by ``step = env.step``, gets what is on. It takes effect at the
+next call.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+
+from ..counted.calls import is_counting, of_counting, original_of
+from ..plain_reads import in_classes
+from ..real import gc, sys
+from . import AbsentError, RefusedError
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+MARK = "\x1erlprof\x1e"
+"""A text in newly compiled code, the place of an object that it is to call."""
+
+_RESUMES = 0x20 | 0x80 | 0x100 | 0x200
+"""Flags of generators and coroutines, whose call only makes an object."""
+
+
+def written_at(file: str, line: int, name: str) -> list[FunctionType]:
+    """All functions whose code begins at ``line`` of ``file``, be they one for each closure.
+
+    Raises ``AbsentError`` where there is none, ``RefusedError`` as :func:`expect_no_compiler` does.
+    """
+    found = [
+        each
+        for each in gc.get_objects()
+        if type(each) is FunctionType
+        and each.__code__.co_firstlineno == line
+        and each.__code__.co_name == name
+        and each.__code__.co_filename == file
+    ]
+    if not found:
+        raise AbsentError(name)
+    expect_no_compiler()
+    return found
+
+
+def named(module: str, qualname: str) -> FunctionType:
+    """The function that a module has under a name; ``__main__`` goes by the name of its file, too.
+
+    Raises ``AbsentError`` where the module was not imported, ``RefusedError`` where it has no such function of Python's.
+    """
+    found: Any = sys.modules.get(module)
+    if found is None:
+        main = sys.modules["__main__"]
+        file = getattr(main, "__file__", None) or ""
+        if module != "__main__" and not file.endswith("/" + module + ".py") and file != module + ".py":
+            raise AbsentError(module)
+        found = main
+    names: Any = vars(found)
+    for part in qualname.split("."):
+        found = names.get(part) if type(names) is dict else in_classes(names, part)
+        names = found
+    if type(found) in (staticmethod, classmethod):
+        found = found.__func__
+    while is_counting(found):
+        found = original_of(found)
+    if type(found) is not FunctionType:
+        raise RefusedError("%s has no function %s" % (module, qualname))
+    expect_no_compiler()
+    return found
+
+
+def expect_no_compiler() -> None:
+    """Raise ``RefusedError`` where torch.compile has made something of the program: it looks at codes to know what it has compiled."""
+    compiled = getattr(sys.modules.get("torch._dynamo.convert_frame"), "input_codes", None)
+    if getattr(compiled, "seen", None):
+        raise RefusedError(
+            "torch.compile is at work in the program, and would compile anew at each switch"
+        )
+
+
+class SwappedCode:
+    """Functions that get code of ours, and their own again."""
+
+    def __init__(self, functions: list[FunctionType], treated: Callable[[FunctionType], CodeType]) -> None:
+        self._codes = [(function, function.__code__, treated(function)) for function in functions]
+
+    def put_on(self) -> None:
+        for function, own, treated in self._codes:
+            if function.__code__ is own:
+                function.__code__ = treated
+
+    def take_off(self) -> None:
+        for function, own, treated in self._codes:
+            # Not where the program has given it other code meanwhile.
+            if function.__code__ is treated:
+                function.__code__ = own
+
+
+def calling(function: FunctionType, instead: Any) -> CodeType:
+    """Code for ``function`` that calls ``instead`` with what it is given.
+
+    Raises ``RefusedError`` for a generator or coroutine.
+    """
+    code = function.__code__
+    if code.co_flags & _RESUMES:
+        raise RefusedError("%s is a generator or coroutine" % code.co_name)
+    names = code.co_freevars
+    lines = ["def outer():", *["  %s = None" % name for name in names]]
+    lines += ["  def inner(*args, **kwargs):"]
+    if names:
+        # Never run: it has the same names taken from around it as the code in whose place it stands.
+        lines += ["    if False: return (%s,)" % ", ".join(names)]
+    lines += ["    return (MARK or MARK)(*args, **kwargs)", "  return inner"]
+    text = "\n".join(lines).replace("MARK", repr(MARK))
+    outer = next(each for each in compile(text, "", "exec", dont_inherit=True).co_consts if type(each) is CodeType)
+    inner = next(each for each in outer.co_consts if type(each) is CodeType)
+    if inner.co_freevars != names:
+        raise RefusedError("what %s takes from around it has changed" % code.co_name)
+    return of_counting(with_objects(inner, [instead]), code.co_name)
+
+
+def with_objects(code: CodeType, objects: list[Any]) -> CodeType:
+    """``code`` with ``objects`` in the places of its marks: ``MARK``, ``MARK1``, and so on, in nested code too."""
+    marks = {MARK + (str(number) if number else ""): each for number, each in enumerate(objects)}
+    return code.replace(
+        co_consts=tuple(
+            marks.get(each, each)
+            if type(each) is str
+            else with_objects(each, objects)
+            if type(each) is CodeType
+            else each
+            for each in code.co_consts
+        )
+    )
+
+
+def own_copy(function: FunctionType) -> FunctionType:
+    """A function of its own with the code that ``function`` has now, to be called while that has another."""
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy

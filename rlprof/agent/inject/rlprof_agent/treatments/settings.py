@@ -1,0 +1,94 @@
+"""Settings of the interpreter and of libraries, changed and put back."""
+
+from __future__ import annotations
+
+from ..plain_reads import classes_of
+from ..real import gc
+from . import AbsentError, library
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+
+class Setting:
+    """The setting ``what``."""
+
+    def __init__(self, part: dict[str, Any], reached: list[int], failed: Any) -> None:
+        self._set, self.take_off = _SETTINGS[part["what"]](part)
+        self._reached = reached
+
+    def put_on(self) -> None:
+        self._reached[0] += 1
+        self._set()
+
+
+def _collector(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Keep the garbage collector from what is there now, and from all else but the youngest."""
+    thresholds = gc.get_threshold()
+
+    def put_on() -> None:
+        nonlocal thresholds
+        thresholds = gc.get_threshold()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 1_000)
+
+    def put_back() -> None:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+    return put_on, put_back
+
+
+def _torch_threads(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    torch = library("torch")
+    before: int = torch.get_num_threads()
+
+    def put_on() -> None:
+        nonlocal before
+        before = torch.get_num_threads()
+        torch.set_num_threads(part["threads"])
+
+    return put_on, lambda: torch.set_num_threads(before)
+
+
+def _distribution_checks(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    kind = library("torch.distributions.distribution").Distribution
+    before = kind._validate_args
+
+    def put_on() -> None:
+        nonlocal before
+        before = kind._validate_args
+        kind.set_default_validate_args(False)
+
+    return put_on, lambda: kind.set_default_validate_args(before)
+
+
+def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Set ``fused`` or ``foreach`` in all groups of all optimizers that have it."""
+    kind = library("torch.optim.optimizer").Optimizer
+    flag = part["flag"]
+    optimizers = [each for each in gc.get_objects() if kind in classes_of(type(each))]
+    groups = [group for each in optimizers for group in each.param_groups if flag in group]
+    if not groups:
+        raise AbsentError("no optimizer has " + flag)
+    before = [group[flag] for group in groups]
+
+    def put_on() -> None:
+        before[:] = [group[flag] for group in groups]
+        for group in groups:
+            group[flag] = True
+
+    def put_back() -> None:
+        for group, value in zip(groups, before):
+            group[flag] = value
+
+    return put_on, put_back
+
+
+_SETTINGS: dict[str, Any] = {
+    "collector": _collector,
+    "torch-threads": _torch_threads,
+    "distribution-checks": _distribution_checks,
+    "optimizer-flags": _optimizer_flags,
+}

@@ -1,0 +1,221 @@
+"""``rlprof try``: measure what findings are worth, by switching their fixes on and off while the training runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rlprof.cli.command import command_of, script_name
+from rlprof.cli.hurried import say_in_time
+from rlprof.cli.loading import load_report
+from rlprof.cli.output import terminal_options
+from rlprof.cli.step_sources import counted_function
+from rlprof.cli.target import Interpreter, StepsFrom, nothing_to_run, target_of
+from rlprof.errors import UsageError
+from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
+
+if TYPE_CHECKING:
+    from rlprof.experiments.plan import PlannedFinding
+    from rlprof.recording.recorder import RunEnd
+
+_OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
+_EVERY: Final = 50
+
+
+def try_(
+    ctx: typer.Context,
+    finding: Annotated[
+        str | None,
+        typer.Option(metavar="ID|RANK", help="Try this finding alone, by its id or its rank."),
+    ] = None,
+    budget: Annotated[
+        str,
+        typer.Option(metavar="SECONDS", help="Time for all treatments together, such as 120s or 5m."),
+    ] = "120s",
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION[=N]",
+            help=f"Make calls of this every N-th time only (default {_EVERY}): what it costs at most.",
+        ),
+    ] = None,
+    memo: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="Answer this from memory, by the shapes of what it is given: what it costs at most.",
+        ),
+    ] = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="MODULE:FUNCTION=FILE:FUNCTION",
+            help="Call a function of a file of yours in its place: what your own fix saves.",
+        ),
+    ] = None,
+    list_: Annotated[
+        bool,
+        typer.Option("--list", help="List the treatments, with the findings that each tries."),
+    ] = False,
+    keep_going: Annotated[
+        bool,
+        typer.Option("--keep-going", help="Let it train on, untreated, once all is measured."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="RUN", help="Run file to write, as in rlprof run."),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="A name for this run.")] = None,
+    python: Interpreter = None,
+    steps_from: StepsFrom = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run file if it exists.")
+    ] = False,
+) -> None:
+    """Measure what findings are worth, by switching their fixes on and off while the training runs.
+
+    Records the training until it is steady, then tries its findings one after the other, the dearest first: the
+    treatment is on for some time and off for some time, in turns, in all processes at once, and steps per second are
+    compared. A gain leaves the program's results as they are; a ceiling does not (calls left out, answers from
+    memory), and says what the best imaginable fix would save. At the end the training is interrupted, as Ctrl-C does.
+    """
+    if list_:
+        _list()
+        return
+    target = target_of(ctx)
+    if not target.words:
+        raise nothing_to_run("give a script (rlprof try train.py) or a module (-m package.train)")
+    from rlprof.cli.run_files import new_run_file, point_latest_at
+    from rlprof.experiments.conductor import Conductor, TryPlan
+    from rlprof.recording.recorder import record
+
+    own = _own(skip or [], memo or [], with_ or [])
+    budget_s = _seconds(budget)
+    name = script_name(target)
+    command = command_of(target, python)
+    counted = None if steps_from is None else counted_function(steps_from, agent=True)
+    run_file = new_run_file(output, name, force=force)
+    conductor = Conductor(
+        TryPlan(
+            run_file,
+            budget_s,
+            finding=finding,
+            own=own,
+            only_own=bool(own) and finding is None,
+            keeps_going=keep_going,
+        ),
+        tell=_tell,
+    )
+    settings = RecordingSettings(
+        command=command,
+        script=name,
+        run_file=run_file,
+        label=label,
+        steps_from=counted,
+        torch=TorchWindowPolicy.OFF,
+        counts_all_steps=True,
+    )
+    _tell(f"records into {run_file} until the training is steady, then tries its findings")
+    ended = record(settings, experimenter=conductor)
+    _after(ended, run_file)
+    if conductor.failure is not None:
+        raise conductor.failure
+    if output is None:
+        point_latest_at(run_file)
+
+
+def _after(ended: RunEnd, run_file: Path) -> None:
+    import sys
+
+    if ended.failure is not None:
+        _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
+    from rlprof.renderers.terminal import RENDERER
+
+    text = RENDERER.render(load_report(run_file), terminal_options(sys.stderr))
+    assert isinstance(text, str)
+    say_in_time(text, 0.5)
+
+
+def _tell(line: str) -> None:
+    say_in_time(f"rlprof: {line}\n")
+
+
+def _list() -> None:
+    from rlprof.experiments.discovered import treatments
+
+    for treatment in treatments():
+        typer.echo(f"{treatment.id} ({treatment.kind.value}): {treatment.does}")
+        typer.echo(f"    tries {', '.join(sorted(treatment.findings))}")
+
+
+def _own(skip: list[str], memo: list[str], with_: list[str]) -> list[PlannedFinding]:
+    """The treatments that the user gave."""
+    planned = []
+    for text in skip:
+        module, qualname, value = _parts(text, "--skip")
+        if not (value or str(_EVERY)).isdigit():
+            raise _bad(text, "--skip", "my_pkg.mod:Learner.publish=50")
+        every = int(value or _EVERY)
+        planned.append(_planned("skip", module, qualname, {"what": "every", "every": every}))
+    for text in memo:
+        module, qualname, value = _parts(text, "--memo")
+        if value:
+            raise _bad(text, "--memo", "train:Env.step")
+        planned.append(_planned("memo", module, qualname, {"what": "from-memory"}))
+    for text in with_:
+        module, qualname, value = _parts(text, "--with")
+        file, colon, function = (value or "").rpartition(":")
+        path = Path(file)
+        if not colon or not path.is_file():
+            raise _bad(text, "--with", "train:compute_gae=faster.py:compute_gae")
+        part: dict[str, str | int] = {
+            "what": "replaced",
+            "with_file": str(path.resolve()),
+            "with_name": function,
+        }
+        planned.append(_planned("with", module, qualname, part))
+    return planned
+
+
+def _planned(
+    treatment: str, module: str, qualname: str, part: dict[str, str | int]
+) -> PlannedFinding:
+    from rlprof.experiments.plan import PlannedFinding, PlannedOption
+
+    does = {
+        "skip": f"makes every {part.get('every')}th call of {module}:{qualname} only",
+        "memo": f"answers {module}:{qualname} from memory",
+        "with": f"calls {part.get('with_file')}:{part.get('with_name')} in place of {module}:{qualname}",
+    }[treatment]
+    kind = "gain" if treatment == "with" else "ceiling"
+    whole = {"way": "call", "module": module, "qualname": qualname, **part}
+    option = PlannedOption(treatment, does, kind, [whole])
+    return PlannedFinding("", 0, does, module, 0, qualname, 0.0, 0.0, [option])
+
+
+def _parts(text: str, option: str) -> tuple[str, str, str | None]:
+    match = _OWN.fullmatch(text)
+    if match is None:
+        raise _bad(text, option, "my_pkg.mod:Learner.publish")
+    return match["module"], match["qualname"], match["value"]
+
+
+def _bad(text: str, option: str, example: str) -> UsageError:
+    return UsageError(
+        f"{option} {text} does not name what it is to change",
+        slug="bad-treatment",
+        hint=f"for example {option} {example}",
+    )
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|)", text.strip())
+    if match is None or not float(match["number"]):
+        raise UsageError(
+            f"--budget {text} is not a time", slug="bad-budget", hint="for example --budget 120s or 5m"
+        )
+    return float(match["number"]) * (60 if match["unit"] in ("m", "min") else 1)

@@ -1,0 +1,344 @@
+"""Lead a try from the start of the training to its end: wait for the steady phase, try one treatment after the other, end the training."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from rlprof.errors import RlprofError
+from rlprof.experiments import words
+from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
+from rlprof.experiments.planner import PlannerProcess
+from rlprof.experiments.rates import CountLog, Rhythm
+from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
+from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.finding import Range
+from rlprof.recording.experimenting import AgentOfProcess, Bench, CpuTimes
+from rlprof.recording.treatment_desk import as_bytes
+
+FIRST_PLAN_S: Final = 10.0
+"""Seconds of the run after which its findings are asked for the first time."""
+
+NEXT_PLAN: Final = 1.4
+"""Times the seconds at one plan, after which the next is made if the steady phase had not begun."""
+
+POLL_S: Final = 0.004
+"""How often counts are read: a hundredth of the shortest slot."""
+
+WAIT_S: Final = 0.2
+"""How often it is looked whether something is due, while nothing is measured."""
+
+SHORTEST_SLOT_S: Final = 0.4
+UNITS: Final = 10
+"""Units of work in a slot, at least."""
+
+FED_SLOT_S: Final = 2.0
+"""Shortest slot where processes feed each other: what is in their buffers belongs to the slot before."""
+
+SHORT_CYCLE_S: Final = 1.0
+"""A cycle that is shorter goes into a slot several times."""
+
+RHYTHM_S: Final = 2.0
+"""Time in which the rhythm of a program is listened to, and longer where it has none by then."""
+
+LONGEST_RHYTHM_S: Final = 20.0
+
+LONGEST_TRY_S: Final = 30.0
+"""Time for one treatment, where its slots are short enough for that."""
+
+MOST_SLOTS: Final = 12
+"""Slots for which there is time in any case."""
+
+TERMINATE_AFTER_S: Final = 8.0
+"""For a training to end by itself after Ctrl-C: it may write a checkpoint."""
+
+KILL_AFTER_S: Final = 12.0
+
+OTHERS: Final = 0.25
+"""Cores that other programs used while something was measured, from which on it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class TryPlan:
+    """What the user asked for."""
+
+    run_file: Path
+    budget_s: float
+    """For all treatments together."""
+    finding: str | None = None
+    """The id or the rank of the one finding to try."""
+    own: Sequence[PlannedFinding] = ()
+    """Treatments of the user's own."""
+    only_own: bool = False
+    keeps_going: bool = False
+    """True if the training goes on untreated once all is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    planned: PlannedFinding
+    option: PlannedOption
+    others: tuple[PlannedOption, ...]
+    """Treatments to try if nobody comes to the place of this one."""
+    trying: TreatmentTry
+    cpu: CpuTimes
+
+
+@dataclass
+class Conductor:
+    """An :class:`~rlprof.recording.experimenting.Experimenter`."""
+
+    plan: TryPlan
+    tell: Callable[[str], None]
+    """Shows a line to the user."""
+    experiments: list[Experiment] = field(default_factory=list)
+    failure: RlprofError | None = None
+    """Why nothing could be tried."""
+    _planner: PlannerProcess | None = None
+    _next_plan_s: float = FIRST_PLAN_S
+    _made: Plan | None = None
+    _waiting: list[PlannedFinding] = field(default_factory=list)
+    _under_way: _UnderWay | None = None
+    _log: CountLog = field(default_factory=CountLog)
+    _totals: dict[int, int] = field(default_factory=dict)
+    _rhythm: Rhythm | None = None
+    _began_s: float = 0.0
+    """When the recording was stopped, so that trying could begin (monotonic clock)."""
+    _number: int = 0
+    _held: list[tuple[PlannedFinding, PlannedOption]] = field(default_factory=list)
+    _is_done: bool = False
+    _ending_s: float | None = None
+    _asked: int = 0
+    """How often the training was asked to end."""
+
+    def turn(self, bench: Bench) -> float:
+        now_s = time.monotonic()
+        if self._is_done:
+            return self._see_off(bench, now_s)
+        if self._made is None:
+            self._follow_plan(bench, now_s)
+            return WAIT_S
+        agents = bench.agents()
+        self._count(agents, now_s)
+        if self._rhythm is None:
+            self._listen(now_s)
+        elif self._under_way is None:
+            self._next(bench, agents, now_s)
+        else:
+            self._follow(bench, agents, now_s)
+        return POLL_S
+
+    def target_ended(self, bench: Bench) -> None:
+        if self._planner is not None:
+            self._planner.stop()
+            self._planner = None
+        if self._under_way is not None:
+            self._keep(bench, TryEnd(Outcome.CUT_SHORT, "the training ended"), time.monotonic())
+        if self._made is None and self.failure is None:
+            self.failure = words.ended_too_early()
+
+    # The plan
+
+    def _follow_plan(self, bench: Bench, now_s: float) -> None:
+        if self._planner is None:
+            if bench.elapsed_s >= self._next_plan_s:
+                bench.keep_texts()
+                self._planner = PlannerProcess(self.plan.run_file, now_s)
+                bench.helped_by(self._planner.process)
+            return
+        try:
+            plan = self._planner.plan(now_s)
+        except RlprofError as error:
+            self._give_up(error)
+            return
+        if plan is None:
+            return
+        self._planner = None
+        if not plan.is_steady:
+            self._next_plan_s = bench.elapsed_s * NEXT_PLAN
+            return
+        if not plan.counter:
+            self._give_up(words.nothing_counted())
+            return
+        self._made = plan
+        self._waiting = self._chosen(plan)
+        for planned in [each for each in self._waiting if not each.options]:
+            self.tell(words.not_tried(planned))
+        self._waiting = [each for each in self._waiting if each.options]
+        self.tell(words.begins(self._waiting, self.plan.budget_s))
+        bench.stop_recording()
+        self._began_s = now_s
+
+    def _chosen(self, plan: Plan) -> list[PlannedFinding]:
+        if self.plan.only_own:
+            return list(self.plan.own)
+        wanted = self.plan.finding
+        found = [
+            planned
+            for planned in plan.findings
+            if wanted is None or wanted in (planned.finding, str(planned.rank))
+        ]
+        if wanted is not None and not found:
+            self.failure = words.no_such_finding(wanted, plan.findings)
+        return [*self.plan.own, *found]
+
+    def _give_up(self, error: RlprofError) -> None:
+        self.failure = error
+        self._planner = None
+        self._is_done = True
+
+    # Measuring
+
+    def _count(self, agents: Sequence[AgentOfProcess], now_s: float) -> None:
+        """Read the totals. Those of processes that have ended stay."""
+        assert self._made is not None
+        for agent in agents:
+            self._totals[agent.number] = agent.mailbox.total(self._made.counter)
+        self._log.add(now_s, sum(self._totals.values()))
+
+    def _listen(self, now_s: float) -> None:
+        passed_s = now_s - self._began_s
+        if passed_s < RHYTHM_S:
+            return
+        rhythm = self._log.rhythm(self._began_s)
+        if rhythm is None or passed_s < 3 * rhythm.unit_s:
+            if passed_s >= LONGEST_RHYTHM_S:
+                self._give_up(words.counts_too_seldom(LONGEST_RHYTHM_S))
+            return
+        self._rhythm = rhythm
+
+    def _next(self, bench: Bench, agents: Sequence[AgentOfProcess], now_s: float) -> None:
+        left_s = self._began_s + self.plan.budget_s - now_s
+        if self._waiting and left_s > 0:
+            planned = self._waiting.pop(0)
+            self._begin(bench, planned, planned.options, agents, now_s)
+            return
+        for planned in self._waiting:
+            self.tell(words.no_time_for(planned))
+        self._waiting = []
+        if len(self._held) > 1 and left_s > 0:
+            together = words.together(self._held)
+            self._held = []
+            self._begin(bench, together, together.options, agents, now_s)
+            return
+        self._is_done = True
+
+    def _begin(
+        self,
+        bench: Bench,
+        planned: PlannedFinding,
+        options: Sequence[PlannedOption],
+        agents: Sequence[AgentOfProcess],
+        now_s: float,
+    ) -> None:
+        assert self._rhythm is not None
+        self._number += 1
+        slot_s = _slot_s(self._rhythm, len(agents))
+        option, *others = options
+        longest_s = max(LONGEST_TRY_S, MOST_SLOTS * slot_s)
+        trying = TreatmentTry(
+            self._number,
+            as_bytes(option.parts),
+            self._rhythm,
+            slot_s=slot_s,
+            lengthens=slot_s <= FED_SLOT_S and not self._rhythm.has_cycles,
+            ends_s=min(now_s + longest_s, self._began_s + self.plan.budget_s),
+            begun_s=now_s,
+        )
+        self.tell(words.tries(planned, option))
+        self._under_way = _UnderWay(planned, option, tuple(others), trying, bench.cpu_times())
+
+    def _follow(self, bench: Bench, agents: Sequence[AgentOfProcess], now_s: float) -> None:
+        assert self._under_way is not None
+        ended = self._under_way.trying.turn(now_s, time.monotonic_ns(), agents, self._log)
+        if ended is None:
+            return
+        leave(agents)
+        under_way = self._under_way
+        self._keep(bench, ended, now_s)
+        # What was counted is known by the turns; the next begins anew.
+        self._log.counts[:-1] = []
+        if ended.outcome in (Outcome.NOT_REACHED, Outcome.REFUSED) and under_way.others:
+            self._begin(bench, under_way.planned, under_way.others, agents, now_s)
+
+    def _keep(self, bench: Bench, ended: TryEnd, now_s: float) -> None:
+        assert self._under_way is not None
+        under_way, self._under_way = self._under_way, None
+        experiment = _experiment(under_way, ended, now_s, _of_others(under_way.cpu, bench, now_s, under_way.trying.begun_s))
+        self.experiments.append(experiment)
+        self.tell(words.tried(experiment))
+        if _has_held(experiment) and under_way.planned.finding:
+            self._held.append((under_way.planned, under_way.option))
+        bench.keep(self.experiments)
+
+    # The end
+
+    def _see_off(self, bench: Bench, now_s: float) -> float:
+        """End the training as its user would, and then less politely."""
+        leave(bench.agents())
+        if self.plan.keeps_going and self.failure is None:
+            return WAIT_S
+        if self._ending_s is None:
+            self._ending_s = now_s
+            self.tell(words.ends_training())
+        steps = (
+            (0.0, bench.interrupt_target),
+            (TERMINATE_AFTER_S, bench.terminate_target),
+            (KILL_AFTER_S, bench.kill_all),
+        )
+        while self._asked < len(steps) and now_s - self._ending_s >= steps[self._asked][0]:
+            steps[self._asked][1]()
+            self._asked += 1
+        return WAIT_S
+
+
+def _slot_s(rhythm: Rhythm, processes: int) -> float:
+    if rhythm.has_cycles:
+        cycles = max(1, round(SHORT_CYCLE_S / rhythm.unit_s))
+        # Less, for a slot ends with the first cycle that ends after it.
+        return (cycles - 0.5) * rhythm.unit_s
+    return max(FED_SLOT_S if processes > 1 else SHORTEST_SLOT_S, UNITS * rhythm.unit_s)
+
+
+def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:
+    planned, option, turns = under_way.planned, under_way.option, under_way.trying.turns
+    says = ended.outcome in (Outcome.MEASURED, Outcome.NOT_CLEAR)
+    measured: MeasuredShare | None = turns.measured if says else None
+    outcome = ended.outcome
+    if says and measured is None:
+        outcome = Outcome.NOT_CLEAR
+    return Experiment(
+        finding=planned.finding,
+        file=planned.file,
+        line=planned.line,
+        function=planned.function,
+        treatment=option.treatment,
+        kind=TreatmentKind(option.kind),
+        outcome=outcome,
+        predicted=Range(planned.low, planned.high) if planned.finding else None,
+        measured=measured,
+        pairs=turns.pairs,
+        slot_s=turns.longest_s,
+        seconds=now_s - under_way.trying.begun_s,
+        note="; ".join(filter(None, (ended.why, others))),
+    )
+
+
+def _of_others(before: CpuTimes, bench: Bench, now_s: float, begun_s: float) -> str:
+    now = bench.cpu_times()
+    passed_s = max(now_s - begun_s, 1e-3)
+    others = (now.of_host - before.of_host - max(0.0, now.of_run - before.of_run)) / passed_s
+    return f"other programs used {others:.1f} cores meanwhile" if others >= OTHERS else ""
+
+
+def _has_held(experiment: Experiment) -> bool:
+    measured = experiment.measured
+    return (
+        experiment.outcome is Outcome.MEASURED
+        and experiment.kind is TreatmentKind.GAIN
+        and measured is not None
+        and measured.low > 0
+    )

@@ -1,0 +1,139 @@
+"""Which findings of a run can be tried, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment
+from rlprof.libraries.step_sources import STEP_SOURCES, best_source
+from rlprof.model.counters import ITERATIONS, UPDATES
+from rlprof.model.finding import PricedFinding
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.recording import Recording
+from rlprof.report.findings import look_into
+from rlprof.source.values import Values
+
+STEADY_S: Final = 5.0
+"""Length of the steady phase from which on its findings are worth a try."""
+
+NO_TREATMENT: Final = "rlprof knows no way to try this one"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOption:
+    """A treatment, fitted to its finding. Plain types: it goes from one process to another."""
+
+    treatment: str
+    does: str
+    kind: str
+    parts: list[dict[str, str | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFinding:
+    """A finding, with the treatments that could try it, the best first."""
+
+    finding: str
+    rank: int
+    title: str
+    file: str
+    line: int
+    function: str
+    low: float
+    high: float
+    """Saved share as samples price it."""
+    options: list[PlannedOption]
+    refusal: str = ""
+    """Why there are none."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to try in a run that has come this far."""
+
+    is_steady: bool
+    """False where the steady phase has not begun, or is short: ask again later."""
+    counter: str = ""
+    """Name of the counter whose pace is measured; empty where nothing is counted."""
+    unit: str = ""
+    """``steps``, ``updates`` or ``iterations``."""
+    findings: list[PlannedFinding] = field(default_factory=list)
+
+
+def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> Plan:
+    """Find out how far a run has come, and which treatments fit its findings."""
+    found = look_into(recording)
+    steady_s = _steady_s(found.profile)
+    if steady_s < STEADY_S:
+        return Plan(is_steady=False)
+    counter, unit = _counter(recording)
+    sources, values = found.profile.sources, Values(found.profile.values)
+    known = sorted(treatments, key=lambda treatment: (treatment.order, treatment.id))
+    return Plan(
+        True,
+        counter,
+        unit,
+        [
+            _planned(priced, Patient(priced.finding, sources, values, recording.run.cwd), known)
+            for priced in found.priced.listed
+            if priced.finding.phase is PhaseKind.STEADY
+        ],
+    )
+
+
+def _steady_s(profile: Profile) -> float:
+    return sum(
+        (phase.end_us - phase.start_us) / 1e6
+        for phase in profile.phases
+        if phase.kind is PhaseKind.STEADY
+    )
+
+
+def _counter(recording: Recording) -> tuple[str, str]:
+    """The counter to measure the pace by, and what it counts. What a program prints comes too seldom for that."""
+    counted = {counter.name for counter in recording.counters if counter.value > 0}
+    steps = best_source(counted & STEP_SOURCES.keys())
+    if steps is not None:
+        return steps, "steps"
+    for name, unit in ((UPDATES, "updates"), (ITERATIONS, "iterations")):
+        if name in counted:
+            return name, unit
+    return "", ""
+
+
+def _planned(
+    priced: PricedFinding, patient: Patient, treatments: Sequence[Treatment]
+) -> PlannedFinding:
+    options, refusals = [], []
+    for treatment in treatments:
+        if priced.finding.detector not in treatment.findings:
+            continue
+        try:
+            parts = treatment.parts(patient)
+        except CannotTreatError as error:
+            refusals.append(str(error))
+            continue
+        options.append(
+            PlannedOption(
+                treatment.id, treatment.does, treatment.kind.value, [dict(part) for part in parts]
+            )
+        )
+    place = priced.finding.locations[0] if priced.finding.locations else None
+    return PlannedFinding(
+        finding=priced.finding.detector,
+        rank=priced.rank,
+        title=priced.finding.title,
+        file="" if place is None else place.file,
+        line=0 if place is None else place.line,
+        function="" if place is None else place.function,
+        low=priced.saved_share.low,
+        high=priced.saved_share.high,
+        options=options,
+        refusal="" if options else (refusals[0] if refusals else NO_TREATMENT),
+    )

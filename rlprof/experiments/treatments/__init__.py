@@ -1,0 +1,1 @@
+"""Treatments, one file each."""

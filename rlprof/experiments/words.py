@@ -1,0 +1,105 @@
+"""Sentences that tell how a try goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from rlprof.errors import MeasureError, UsageError
+from rlprof.experiments.plan import PlannedFinding, PlannedOption
+from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+
+TOGETHER = "all-together"
+"""In place of the id of a treatment: all those that gained something, at once."""
+
+
+def begins(planned: Sequence[PlannedFinding], budget_s: float) -> str:
+    count = len(planned)
+    return f"the training is steady: {count} finding{'s' if count != 1 else ''} to try, in {budget_s:g} s at most"
+
+
+def tries(planned: PlannedFinding, option: PlannedOption) -> str:
+    return f"tries {_name(planned)}: {option.does}"
+
+
+def not_tried(planned: PlannedFinding) -> str:
+    return f"does not try {_name(planned)}: {planned.refusal}"
+
+
+def no_time_for(planned: PlannedFinding) -> str:
+    return f"did not try {_name(planned)}: the budget is spent (--budget)"
+
+
+def tried(experiment: Experiment) -> str:
+    measured = experiment.measured
+    name = experiment.finding or experiment.treatment
+    if experiment.outcome is Outcome.MEASURED and measured is not None:
+        upto = "at most " if experiment.kind is TreatmentKind.CEILING else ""
+        told = f"{upto}{times(measured)}, {experiment.pairs} pairs in {experiment.seconds:.0f} s"
+        if experiment.predicted is not None:
+            low, high = experiment.predicted
+            told += f"; samples told {_times(low)} to {_times(high)}"
+    else:
+        told = experiment.outcome.value.replace("-", " ")
+    return f"{name}: {told}" + (f" ({experiment.note})" if experiment.note else "")
+
+
+def times(measured: MeasuredShare) -> str:
+    return f"{_times(measured.median)} ({_times(measured.low)} to {_times(measured.high)})"
+
+
+def _times(saved: float) -> str:
+    return f"{1 / max(1 - saved, 1e-3):.2f}×"
+
+
+def ends_training() -> str:
+    return "all is measured; ends the training (--keep-going lets it train on)"
+
+
+def together(held: Sequence[tuple[PlannedFinding, PlannedOption]]) -> PlannedFinding:
+    """All treatments that gained something, as one."""
+    parts = [part for _, option in held for part in option.parts]
+    low = 1 - prod(1 - planned.low for planned, _ in held)
+    high = 1 - prod(1 - planned.high for planned, _ in held)
+    option = PlannedOption(
+        TOGETHER, f"all {len(held)} that gained something", TreatmentKind.GAIN.value, parts
+    )
+    return PlannedFinding("", 0, "", "", 0, "", low, high, [option])
+
+
+def _name(planned: PlannedFinding) -> str:
+    name = planned.finding or (planned.options[0].treatment if planned.options else "")
+    return f"{name} ({planned.place})" if planned.place else name
+
+
+def nothing_counted() -> MeasureError:
+    return MeasureError(
+        "nothing counts the steps of this program, so no rate can be compared",
+        slug="try-counts-nothing",
+        hint="give --steps-from MODULE:FUNCTION, or call rlprof.step() where your program makes one",
+    )
+
+
+def counts_too_seldom(seconds: float) -> MeasureError:
+    return MeasureError(
+        f"the program counted too few steps in {seconds:g} s to compare rates",
+        slug="try-counts-seldom",
+        hint="give --steps-from MODULE:FUNCTION for something that is called more often",
+    )
+
+
+def ended_too_early() -> MeasureError:
+    return MeasureError(
+        "the training ended before its steady phase had begun, or was long enough",
+        slug="try-ended-early",
+        hint="let it train for longer: a try takes 10 s of steady training and 10 to 30 s for each finding",
+    )
+
+
+def no_such_finding(wanted: str, findings: Sequence[PlannedFinding]) -> UsageError:
+    there = ", ".join(f"{planned.rank} {planned.finding}" for planned in findings) or "none"
+    return UsageError(
+        f"there is no finding {wanted} in this training",
+        slug="no-such-finding",
+        hint=f"its findings are: {there}",
+    )

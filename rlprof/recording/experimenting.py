@@ -1,0 +1,129 @@
+"""Let somebody experiment with a run while it is recorded: who does, and what they may do with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple, Protocol
+
+from rlprof.model.experiment import Experiment
+from rlprof.recording import host, procfs
+from rlprof.recording.census import Census
+from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.processes import RunProcesses
+
+SWITCHED_WITHIN_US: Final = 2_000
+"""CPU time of a process in which it hears that a treatment is to be on or off."""
+
+_LOOK_US: Final = 250_000
+"""How often ends of processes are looked for that nobody tells."""
+
+
+class CpuTimes(NamedTuple):
+    """CPU seconds since an unknown moment."""
+
+    of_run: float
+    """Of the processes of the run that live."""
+    of_host: float
+    """Of everybody."""
+
+
+class AgentOfProcess(NamedTuple):
+    """A process that lives and has an agent."""
+
+    number: int
+    """Its number in the run file."""
+    pid: int
+    mailbox: MailboxReader
+
+
+class Experimenter(Protocol):
+    """Who experiments with a run."""
+
+    def turn(self, bench: Bench) -> float:
+        """Do what is due, and return after how many seconds to be called again. Called from the recorder's loop, so it must not wait."""
+
+    def target_ended(self, bench: Bench) -> None:
+        """Keep what was measured: the training has ended, and the run file is about to be closed."""
+
+
+class Bench:
+    """What an :class:`Experimenter` may do with a run."""
+
+    def __init__(
+        self,
+        *,
+        census: Census,
+        processes: RunProcesses,
+        stop_recording: Callable[[], None],
+        elapsed_us: Callable[[], int],
+        keep_texts: Callable[[], None],
+        keep: Callable[[Sequence[Experiment]], None],
+        end_target: Callable[[int], None],
+    ) -> None:
+        self._census = census
+        self._processes = processes
+        self._stop_recording = stop_recording
+        self._elapsed_us = elapsed_us
+        self.keep_texts = keep_texts
+        """Write the sources and values of hot lines into the run file, for somebody who is to read it now."""
+        self.keep = keep
+        """Write all experiments up to now into the run file."""
+        self._end_target = end_target
+        self._next_look_us = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of the run, without those in which it was stopped."""
+        return self._elapsed_us() / 1e6
+
+    @property
+    def is_recorded(self) -> bool:
+        """True until :meth:`stop_recording`."""
+        return self._processes.are_sampled
+
+    def stop_recording(self) -> None:
+        """Take no more samples, so that nothing disturbs what is measured from here on."""
+        if self.is_recorded:
+            self._processes.unsampled_interval_us = SWITCHED_WITHIN_US
+            self._stop_recording()
+
+    def agents(self) -> list[AgentOfProcess]:
+        """Return the agents of all processes that live, their samples used for treatments alone."""
+        if self._elapsed_us() >= self._next_look_us:
+            self._next_look_us = self._elapsed_us() + _LOOK_US
+            self._processes.notice_ends()
+        found = [
+            AgentOfProcess(tracked.process.id, tracked.pid, tracked.mailbox)
+            for tracked in self._census.live()
+            if tracked.mailbox is not None
+        ]
+        for agent in found:
+            agent.mailbox.treatment.begin()
+        return found
+
+    def helped_by(self, process: subprocess.Popen[bytes]) -> None:
+        """Take ``process``, a child of ours, for no part of the run."""
+        self._processes.helpers[process.pid] = process.poll
+
+    def cpu_times(self) -> CpuTimes:
+        stats = [procfs.read_stat(tracked.pid) for tracked in self._census.live()]
+        of_run = sum(stat.cpu_us for stat in stats if stat is not None)
+        return CpuTimes(of_run / 1e6, host.busy_cpu_us() / 1e6)
+
+    def interrupt_target(self) -> None:
+        """Ask the target to end, as Ctrl-C does."""
+        self._end_target(signal.SIGINT)
+
+    def terminate_target(self) -> None:
+        """Tell it to, where it did not hear."""
+        self._end_target(signal.SIGTERM)
+
+    def kill_all(self) -> None:
+        """End every process of the run that still lives."""
+        for tracked in self._census.live():
+            with suppress(ProcessLookupError):
+                os.kill(tracked.pid, signal.SIGKILL)
