@@ -33,7 +33,9 @@ def try_(
     ] = None,
     budget: Annotated[
         str,
-        typer.Option(metavar="SECONDS", help="Time for all treatments together, such as 120s or 5m."),
+        typer.Option(
+            metavar="SECONDS", help="Time for all treatments together, such as 120s or 5m."
+        ),
     ] = "120s",
     skip: Annotated[
         list[str] | None,
@@ -216,6 +218,8 @@ def _seconds(text: str) -> float:
     match = re.fullmatch(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|)", text.strip())
     if match is None or not float(match["number"]):
         raise UsageError(
-            f"--budget {text} is not a time", slug="bad-budget", hint="for example --budget 120s or 5m"
+            f"--budget {text} is not a time",
+            slug="bad-budget",
+            hint="for example --budget 120s or 5m",
         )
     return float(match["number"]) * (60 if match["unit"] in ("m", "min") else 1)

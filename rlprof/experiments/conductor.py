@@ -267,7 +267,12 @@ class Conductor:
     def _keep(self, bench: Bench, ended: TryEnd, now_s: float) -> None:
         assert self._under_way is not None
         under_way, self._under_way = self._under_way, None
-        experiment = _experiment(under_way, ended, now_s, _of_others(under_way.cpu, bench, now_s, under_way.trying.begun_s))
+        experiment = _experiment(
+            under_way,
+            ended,
+            now_s,
+            _of_others(under_way.cpu, bench, now_s, under_way.trying.begun_s),
+        )
         self.experiments.append(experiment)
         self.tell(words.tried(experiment))
         if _has_held(experiment) and under_way.planned.finding:

@@ -32,7 +32,7 @@ class PlannerProcess:
         }
         package = str(Path(__file__).parents[2])
         # Files and no pipes: nobody reads while it writes.
-        self._told, self._errors = TemporaryFile(), TemporaryFile()
+        self._told, self._errors = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - until the plan is there
         self.process = subprocess.Popen(
             [sys.executable, "-c", _START, package, str(run_file)],
             stdin=subprocess.DEVNULL,

@@ -28,7 +28,6 @@ UNREACHED_SLOTS: Final = 2
 """Slots with the treatment on, without anybody coming to the place, after which it is given up."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class TryEnd:
     """How a treatment ended."""
@@ -64,7 +63,9 @@ class TreatmentTry:
         """Where the slot before ended."""
         self._on_slots = 0
 
-    def turn(self, now_s: float, now_ns: int, agents: Sequence[AgentOfProcess], log: CountLog) -> TryEnd | None:
+    def turn(
+        self, now_s: float, now_ns: int, agents: Sequence[AgentOfProcess], log: CountLog
+    ) -> TryEnd | None:
         """Do what is due; how it ended, or None while it goes on."""
         for agent in agents:
             agent.mailbox.treatment.ask(self._number, self._data)
@@ -130,7 +131,8 @@ class TreatmentTry:
         self._begin(now_s)
 
     def _beginning(self, log: CountLog) -> Count | None:
-        assert self._slot is not None and self._all_heard_s is not None
+        assert self._slot is not None
+        assert self._all_heard_s is not None
         if self._slot.length_s < _FEW_UNITS * self._rhythm.unit_s:
             # The first part of a slot is a whole cycle, and too much to leave out.
             return self._last or log.boundary(self._switched_s, self._rhythm)

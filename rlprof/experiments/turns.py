@@ -6,8 +6,8 @@ buffered at the beginning of a slot belongs to the slot before: where long slots
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import exp, inf, log
 from typing import Final, NamedTuple
 
@@ -89,7 +89,7 @@ class Turns:
 
     def _agree(self) -> bool:
         *short, long = self._ratios.values()
-        middles = [paired_shift(ratios, ERROR) for ratios in (sum(short, []), long)]
+        middles = [paired_shift(ratios, ERROR) for ratios in ([*chain(*short)], long)]
         apart = abs(_saved(middles[0].middle) - _saved(middles[1].middle))
         return apart <= AGREE + sum(shift.spread for shift in middles)
 
@@ -104,7 +104,7 @@ class Turns:
     @property
     def shift(self) -> Shift | None:
         """That of all pairs that count; None before there are any bounds."""
-        ratios: Sequence[float] = sum(self._ratios.values(), [])
+        ratios = [*chain(*self._ratios.values())]
         return paired_shift(ratios, ERROR) if len(ratios) >= FIRST_PAIRS else None
 
     @property

@@ -41,6 +41,8 @@ def tried(experiment: Experiment) -> str:
             told += f"; samples told {_times(low)} to {_times(high)}"
     else:
         told = experiment.outcome.value.replace("-", " ")
+        if measured is not None:
+            told += f": {times(measured)}, {experiment.pairs} pairs in {experiment.seconds:.0f} s"
     return f"{name}: {told}" + (f" ({experiment.note})" if experiment.note else "")
 
 

@@ -112,7 +112,7 @@ class Bench:
     def cpu_times(self) -> CpuTimes:
         stats = [procfs.read_stat(tracked.pid) for tracked in self._census.live()]
         of_run = sum(stat.cpu_us for stat in stats if stat is not None)
-        return CpuTimes(of_run / 1e6, host.busy_cpu_us() / 1e6)
+        return CpuTimes(of_run / 1e6, (host.busy_cpu_us() or 0) / 1e6)
 
     def interrupt_target(self) -> None:
         """Ask the target to end, as Ctrl-C does."""

@@ -9,8 +9,8 @@ from functools import partial
 from statistics import fmean
 
 from rlprof.errors import BusyError, OutputError, RlprofError
-from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.experiment import Experiment
+from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import (
     Counter,
     Gauge,

@@ -28,9 +28,9 @@ def _calls(patient: Patient, file: str, line: int) -> Iterator[str]:
     """Yield the calls on the statement at ``line`` that make tensors, as Python would write what is called."""
     statement = patient.statement(file, line)
     for node in statement.walk() if statement is not None else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in _MAKES:
-                yield ast.unparse(node.func)
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in _MAKES:
+            yield ast.unparse(called)
 
 
 TREATMENT: Final = Treatment(

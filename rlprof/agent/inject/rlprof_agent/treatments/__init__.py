@@ -34,6 +34,21 @@ class AbsentError(Exception):
     """Nothing of what is to be treated is loaded in this process."""
 
 
+class Asked:
+    """A part of a treatment, as the recorder asks for it, and whom its calls report to."""
+
+    __slots__ = ("failed", "part", "reached")
+
+    def __init__(
+        self, part: dict[str, Any], reached: list[int], failed: Callable[[BaseException], None]
+    ) -> None:
+        self.part = part
+        self.reached = reached
+        """One item: how often the treated place was come to while it was on."""
+        self.failed = failed
+        """Takes the treatment away: a treated call met an error of ours."""
+
+
 class Trial:
     """The treatment of this process, armed or on."""
 
@@ -74,14 +89,14 @@ class Trial:
         start = layout.LENGTH.size
         parts = marshal.loads(bytes(mailbox.treatment[start : start + size]))
         self._reached = [0]
+        _reply(mailbox, "")
+        failed = self._failing(mailbox, self._number)
         here, refusal = [], ""
         for part in parts:
             file, name = WAYS[part["way"]]
             module = __import__("rlprof_agent.treatments." + file, fromlist=[name])
             try:
-                here.append(
-                    getattr(module, name)(part, self._reached, self._failing(mailbox, self._number))
-                )
+                here.append(getattr(module, name)(Asked(part, self._reached, failed)))
             except AbsentError:
                 pass
             except RefusedError as error:

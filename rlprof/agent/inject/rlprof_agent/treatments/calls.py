@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import FunctionType
 
 from .. import foreign_errors
-from ..real import sys
 from . import RefusedError, library
 from .functions import SwappedCode, calling, named, own_copy, written_at
 
@@ -13,7 +12,7 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    Failed = Callable[[BaseException], None]
+    from . import Asked
 
 _ANSWERS = 32
 """Answers that are kept for each shape of input, and given in turn: an environment may not say for ever that its episode goes on."""
@@ -24,7 +23,8 @@ _DEEP = 3
 class Calls:
     """A function, by ``file``, ``line`` and ``name``, or by ``module`` and ``qualname``, of whose calls ``what`` becomes."""
 
-    def __init__(self, part: dict[str, Any], reached: list[int], failed: Failed) -> None:
+    def __init__(self, asked: Asked) -> None:
+        part = asked.part
         make = _MADE[part["what"]]
         functions = (
             [named(part["module"], part["qualname"])]
@@ -33,19 +33,19 @@ class Calls:
         )
         code = SwappedCode(
             functions,
-            lambda function: calling(function, make(own_copy(function), part, reached, failed)),
+            lambda function: calling(function, make(own_copy(function), asked)),
         )
         self.put_on, self.take_off = code.put_on, code.take_off
 
 
-def _every(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+def _every(original: Any, asked: Asked) -> Any:
     """Make every n-th call; the others get what the last one gave."""
-    every = part["every"]
+    every = asked.part["every"]
     left, answer = 0, None
 
     def called(*args: Any, **kwargs: Any) -> Any:
         nonlocal left, answer
-        reached[0] += 1
+        asked.reached[0] += 1
         left -= 1
         if left <= 0:
             answer = original(*args, **kwargs)
@@ -55,19 +55,19 @@ def _every(original: Any, part: dict[str, Any], reached: list[int], failed: Fail
     return called
 
 
-def _from_memory(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+def _from_memory(original: Any, asked: Asked) -> Any:
     """Answer by what an input of the same shape got before."""
     known: dict[Any, list[Any]] = {}
     turns: dict[Any, int] = {}
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        reached[0] += 1
+        asked.reached[0] += 1
         try:
             key = (shape_of(args, _DEEP), shape_of(kwargs, _DEEP))
             answers = known.get(key)
         except Exception as error:
             foreign_errors.pass_on(error)
-            failed(error)
+            asked.failed(error)
             return original(*args, **kwargs)
         if answers is not None and len(answers) == _ANSWERS:
             turns[key] += 1
@@ -99,19 +99,20 @@ def shape_of(value: Any, deep: int) -> Any:
     return (kind,) if kind in (int, float, complex) else (kind, id(value))
 
 
-def _without_gradients(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+def _without_gradients(original: Any, asked: Asked) -> Any:
     no_grad = library("torch").no_grad
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        reached[0] += 1
+        asked.reached[0] += 1
         with no_grad():
             return original(*args, **kwargs)
 
     return called
 
 
-def _replaced(original: Any, part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+def _replaced(original: Any, asked: Asked) -> Any:
     """Call a function of a file of the user's in its place."""
+    part = asked.part
     names = {"__name__": "rlprof_replacement", "__file__": part["with_file"], "original": original}
     with open(part["with_file"], "rb") as file:
         exec(compile(file.read(), part["with_file"], "exec", dont_inherit=True), names)
@@ -120,18 +121,18 @@ def _replaced(original: Any, part: dict[str, Any], reached: list[int], failed: F
         raise RefusedError("%s has no function %s" % (part["with_file"], part["with_name"]))
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        reached[0] += 1
+        asked.reached[0] += 1
         try:
-            return replacement(*args, **kwargs)  # type: ignore[operator]
+            return replacement(*args, **kwargs)
         except Exception as error:
             foreign_errors.pass_on(error)
-            failed(error)
+            asked.failed(error)
         return original(*args, **kwargs)
 
     return called
 
 
-_MADE: dict[str, Callable[[FunctionType, dict[str, Any], list[int], Failed], Any]] = {
+_MADE: dict[str, Callable[[FunctionType, Asked], Any]] = {
     "every": _every,
     "from-memory": _from_memory,
     "without-gradients": _without_gradients,

@@ -15,9 +15,9 @@ from .functions import MARK, SwappedCode, with_objects, written_at
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Any, Optional
 
-    Failed = Callable[[BaseException], None]
+    from . import Asked
 
 _ALIKE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
@@ -27,10 +27,11 @@ _NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 class Edit:
     """The statement at ``at`` of a function, by ``file``, ``line`` and ``name``, of which ``what`` becomes."""
 
-    def __init__(self, part: dict[str, Any], reached: list[int], failed: Failed) -> None:
+    def __init__(self, asked: Asked) -> None:
+        part = asked.part
         edit, instead = _EDITS[part["what"]]
         functions = written_at(part["file"], part["line"], part["name"])
-        helper = instead(part, reached, failed)
+        helper = instead(asked)
         written = _Written(part["path"], part["line"], part["name"])
         written.expect_same(functions[0])
         code = with_objects(written.edited(part, edit), [helper])
@@ -54,7 +55,7 @@ class _Written:
             with tokenize.open(path) as file:
                 self._text = file.read()
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
-            raise RefusedError("the file %s cannot be read: %s" % (path, error))
+            raise RefusedError("the file %s cannot be read: %s" % (path, error)) from error
 
     def expect_same(self, function: FunctionType) -> None:
         """Raise ``RefusedError`` where ``function`` was made from other text, or by an import that changes it."""
@@ -76,7 +77,10 @@ class _Written:
 
     def _function(self, tree: ast.AST) -> Any:
         for node in ast.walk(tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == self._name:
+            if (
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and node.name == self._name
+            ):
                 first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
                 if first == self._line:
                     return node
@@ -121,7 +125,7 @@ def _ours(*args: ast.expr) -> ast.Call:
     return ast.Call(mark, list(args), [])
 
 
-def _if_allowed(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
+def _if_allowed(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt]:
     if not isinstance(statement, ast.Expr) or any(
         isinstance(each, _NOT_LEFT_OUT) for each in ast.walk(statement)
     ):
@@ -129,12 +133,12 @@ def _if_allowed(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]
     return ast.If(_ours(), [statement], [])
 
 
-def _every(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
-    every, left = part["every"], 0
+def _every(asked: Asked) -> Any:
+    every, left = asked.part["every"], 0
 
     def is_due() -> bool:
         nonlocal left
-        reached[0] += 1
+        asked.reached[0] += 1
         left -= 1
         if left > 0:
             return False
@@ -144,7 +148,7 @@ def _every(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
     return is_due
 
 
-def _if_logged(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
+def _if_logged(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt]:
     """Ask the logger before the text is made."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -154,8 +158,7 @@ def _if_logged(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
         return None
     if any(isinstance(each, _NOT_LEFT_OUT) for each in ast.walk(statement)):
         return None
-    asked = _ours(call.func.value, ast.Constant(level))
-    return ast.If(asked, [statement], [])
+    return ast.If(_ours(call.func.value, ast.Constant(level)), [statement], [])
 
 
 def _is_plain(value: ast.expr) -> bool:
@@ -165,18 +168,18 @@ def _is_plain(value: ast.expr) -> bool:
     return isinstance(value, ast.Name)
 
 
-def _is_logged(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+def _is_logged(asked: Asked) -> Any:
     logging = library("logging")
 
-    def asked(logger: Any, level: int) -> bool:
-        reached[0] += 1
+    def is_wanted(logger: Any, level: int) -> bool:
+        asked.reached[0] += 1
         if logger is logging:
             logger = logging.root
         if not isinstance(logger, (logging.Logger, logging.LoggerAdapter)):
             return True
         return bool(logger.isEnabledFor(level))
 
-    return asked
+    return is_wanted
 
 
 def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
@@ -189,12 +192,12 @@ def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
     return None
 
 
-def _arrays_first(part: dict[str, Any], reached: list[int], failed: Failed) -> Any:
+def _arrays_first(asked: Asked) -> Any:
     """Make one array of a list of arrays before torch makes a tensor of it."""
     numpy, torch = library("numpy"), library("torch")
 
     def made(function: Any, values: Any = None, *args: Any, **kwargs: Any) -> Any:
-        reached[0] += 1
+        asked.reached[0] += 1
         kind = type(values)
         if kind in (list, tuple) and values and all(_is_array(each, numpy) for each in values):
             first = values[0]
@@ -203,8 +206,13 @@ def _arrays_first(part: dict[str, Any], reached: list[int], failed: Failed) -> A
                     values = numpy.stack(values)
                 except Exception as error:
                     foreign_errors.pass_on(error)
-                    failed(error)
-        elif kind in (list, tuple) and values and all(type(each) is float for each in values) and "dtype" not in kwargs:
+                    asked.failed(error)
+        elif (
+            kind in (list, tuple)
+            and values
+            and all(type(each) is float for each in values)
+            and "dtype" not in kwargs
+        ):
             # As torch does for a list of Python's floats.
             kwargs["dtype"] = torch.get_default_dtype()
             values = numpy.array(values)

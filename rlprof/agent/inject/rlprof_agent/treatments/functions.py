@@ -52,7 +52,11 @@ def named(module: str, qualname: str) -> FunctionType:
     if found is None:
         main = sys.modules["__main__"]
         file = getattr(main, "__file__", None) or ""
-        if module != "__main__" and not file.endswith("/" + module + ".py") and file != module + ".py":
+        if (
+            module != "__main__"
+            and not file.endswith("/" + module + ".py")
+            and file != module + ".py"
+        ):
             raise AbsentError(module)
         found = main
     names: Any = vars(found)
@@ -81,7 +85,9 @@ def expect_no_compiler() -> None:
 class SwappedCode:
     """Functions that get code of ours, and their own again."""
 
-    def __init__(self, functions: list[FunctionType], treated: Callable[[FunctionType], CodeType]) -> None:
+    def __init__(
+        self, functions: list[FunctionType], treated: Callable[[FunctionType], CodeType]
+    ) -> None:
         self._codes = [(function, function.__code__, treated(function)) for function in functions]
 
     def put_on(self) -> None:
@@ -112,7 +118,11 @@ def calling(function: FunctionType, instead: Any) -> CodeType:
         lines += ["    if False: return (%s,)" % ", ".join(names)]
     lines += ["    return (MARK or MARK)(*args, **kwargs)", "  return inner"]
     text = "\n".join(lines).replace("MARK", repr(MARK))
-    outer = next(each for each in compile(text, "", "exec", dont_inherit=True).co_consts if type(each) is CodeType)
+    outer = next(
+        each
+        for each in compile(text, "", "exec", dont_inherit=True).co_consts
+        if type(each) is CodeType
+    )
     inner = next(each for each in outer.co_consts if type(each) is CodeType)
     if inner.co_freevars != names:
         raise RefusedError("what %s takes from around it has changed" % code.co_name)

@@ -10,20 +10,22 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+    from . import Asked
+
 
 class Setting:
     """The setting ``what``."""
 
-    def __init__(self, part: dict[str, Any], reached: list[int], failed: Any) -> None:
-        self._set, self.take_off = _SETTINGS[part["what"]](part)
-        self._reached = reached
+    def __init__(self, asked: Asked) -> None:
+        self._set, self.take_off = _SETTINGS[asked.part["what"]](asked.part)
+        self._reached = asked.reached
 
     def put_on(self) -> None:
         self._reached[0] += 1
         self._set()
 
 
-def _collector(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def _collector(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Keep the garbage collector from what is there now, and from all else but the youngest."""
     thresholds = gc.get_threshold()
 
@@ -52,7 +54,7 @@ def _torch_threads(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[]
     return put_on, lambda: torch.set_num_threads(before)
 
 
-def _distribution_checks(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     kind = library("torch.distributions.distribution").Distribution
     before = kind._validate_args
 
@@ -80,7 +82,7 @@ def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[
             group[flag] = True
 
     def put_back() -> None:
-        for group, value in zip(groups, before):
+        for group, value in zip(groups, before):  # noqa: B905 - Python 3.9
             group[flag] = value
 
     return put_on, put_back
