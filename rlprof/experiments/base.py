@@ -112,5 +112,7 @@ class Treatment:
     """The ids of the detectors whose findings it tries."""
     parts: Callable[[Patient], Sequence[TreatmentPart]]
     """Changes to ask the agents for. Raises :class:`CannotTreatError` where it does not fit."""
+    changes_load: bool = False
+    """True if it changes how many threads or processes want a core: then their waits for one are a part of what it saves."""
     order: int = 0
     """Among those of one finding: the lowest is tried first."""

@@ -12,7 +12,7 @@ from rlprof.errors import RlprofError
 from rlprof.experiments import words
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
-from rlprof.experiments.rates import CountLog, Rhythm
+from rlprof.experiments.rates import Count, CountLog, Rhythm
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
 from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
 from rlprof.model.finding import Range
@@ -25,8 +25,8 @@ FIRST_PLAN_S: Final = 10.0
 NEXT_PLAN: Final = 1.4
 """Times the seconds at one plan, after which the next is made if the steady phase had not begun."""
 
-POLL_S: Final = 0.004
-"""How often counts are read: a hundredth of the shortest slot."""
+POLL: Final = 0.01
+"""Part of a slot after which counts are read again: so exactly its ends are known."""
 
 WAIT_S: Final = 0.2
 """How often it is looked whether something is due, while nothing is measured."""
@@ -122,14 +122,14 @@ class Conductor:
             self._follow_plan(bench, now_s)
             return WAIT_S
         agents = bench.agents()
-        self._count(agents, now_s)
+        self._count(bench, agents, now_s)
         if self._rhythm is None:
             self._listen(now_s)
         elif self._under_way is None:
             self._next(bench, agents, now_s)
         else:
             self._follow(bench, agents, now_s)
-        return POLL_S
+        return POLL * (SHORTEST_SLOT_S if self._rhythm is None else self._slot_s(agents))
 
     def target_ended(self, bench: Bench) -> None:
         if self._planner is not None:
@@ -192,12 +192,13 @@ class Conductor:
 
     # Measuring
 
-    def _count(self, agents: Sequence[AgentOfProcess], now_s: float) -> None:
+    def _count(self, bench: Bench, agents: Sequence[AgentOfProcess], now_s: float) -> None:
         """Read the totals. Those of processes that have ended stay."""
         assert self._made is not None
         for agent in agents:
             self._totals[agent.number] = agent.mailbox.total(self._made.counter)
-        self._log.add(now_s, sum(self._totals.values()))
+        queued_s = bench.queued_s(agents[0].pid) if len(agents) == 1 else 0.0
+        self._log.add(Count(now_s, sum(self._totals.values()), queued_s))
 
     def _listen(self, now_s: float) -> None:
         passed_s = now_s - self._began_s
@@ -236,7 +237,7 @@ class Conductor:
     ) -> None:
         assert self._rhythm is not None
         self._number += 1
-        slot_s = _slot_s(self._rhythm, len(agents))
+        slot_s = self._slot_s(agents)
         option, *others = options
         longest_s = max(LONGEST_TRY_S, MOST_SLOTS * slot_s)
         trying = TreatmentTry(
@@ -245,6 +246,8 @@ class Conductor:
             self._rhythm,
             slot_s=slot_s,
             lengthens=slot_s <= FED_SLOT_S and not self._rhythm.has_cycles,
+            # Of several processes nobody knows whose wait for a core holds up whom.
+            leaves_queue_out=len(agents) == 1 and not option.changes_load,
             ends_s=min(now_s + longest_s, self._began_s + self.plan.budget_s),
             begun_s=now_s,
         )
@@ -279,6 +282,16 @@ class Conductor:
             self._held.append((under_way.planned, under_way.option))
         bench.keep(self.experiments)
 
+    def _slot_s(self, agents: Sequence[AgentOfProcess]) -> float:
+        rhythm = self._rhythm
+        assert rhythm is not None
+        if rhythm.has_cycles:
+            cycles = max(1, round(SHORT_CYCLE_S / rhythm.unit_s))
+            # Less, for a slot ends with the first cycle that ends after it.
+            return (cycles - 0.5) * rhythm.unit_s
+        shortest_s = FED_SLOT_S if len(agents) > 1 else SHORTEST_SLOT_S
+        return max(shortest_s, UNITS * rhythm.unit_s)
+
     # The end
 
     def _see_off(self, bench: Bench, now_s: float) -> float:
@@ -298,14 +311,6 @@ class Conductor:
             steps[self._asked][1]()
             self._asked += 1
         return WAIT_S
-
-
-def _slot_s(rhythm: Rhythm, processes: int) -> float:
-    if rhythm.has_cycles:
-        cycles = max(1, round(SHORT_CYCLE_S / rhythm.unit_s))
-        # Less, for a slot ends with the first cycle that ends after it.
-        return (cycles - 0.5) * rhythm.unit_s
-    return max(FED_SLOT_S if processes > 1 else SHORTEST_SLOT_S, UNITS * rhythm.unit_s)
 
 
 def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:

@@ -29,6 +29,8 @@ class PlannedOption:
     does: str
     kind: str
     parts: list[dict[str, str | int]]
+    changes_load: bool = False
+    """As in :class:`~rlprof.experiments.base.Treatment`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,11 @@ def _planned(
             continue
         options.append(
             PlannedOption(
-                treatment.id, treatment.does, treatment.kind.value, [dict(part) for part in parts]
+                treatment.id,
+                treatment.does,
+                treatment.kind.value,
+                [dict(part) for part in parts],
+                treatment.changes_load,
             )
         )
     place = priced.finding.locations[0] if priced.finding.locations else None

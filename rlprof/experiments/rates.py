@@ -32,6 +32,8 @@ class Count(NamedTuple):
 
     at_s: float
     total: int
+    queued_s: float = 0.0
+    """Time up to here in which the program was ready to run and had no core."""
 
 
 class Rhythm(NamedTuple):
@@ -53,9 +55,9 @@ class CountLog:
 
     counts: list[Count] = field(default_factory=list)
 
-    def add(self, at_s: float, total: int) -> None:
-        if not self.counts or total > self.counts[-1].total:
-            self.counts.append(Count(at_s, total))
+    def add(self, count: Count) -> None:
+        if not self.counts or count.total > self.counts[-1].total:
+            self.counts.append(count)
 
     def since(self, begun_s: float) -> Sequence[Count]:
         return self.counts[bisect_left(self.counts, (begun_s, -1)) :]
@@ -99,8 +101,14 @@ def rhythm_of(counts: Sequence[Count]) -> Rhythm | None:
     return Rhythm(usual_s, 0.0)
 
 
-def rate_between(begun: Count, ended: Count) -> float | None:
-    """Steps per second from one boundary to another; None where they are one."""
-    if ended.at_s <= begun.at_s or ended.total <= begun.total:
+def rate_between(begun: Count, ended: Count, *, leaves_queue_out: bool) -> float | None:
+    """Steps per second from one boundary to another; None where they are one.
+
+    ``leaves_queue_out``: the time without a core does not count. Other programs make it, and they do not wait for a slot to end.
+    """
+    took_s = ended.at_s - begun.at_s
+    if leaves_queue_out:
+        took_s -= ended.queued_s - begun.queued_s
+    if took_s <= 0 or ended.total <= begun.total:
         return None
-    return (ended.total - begun.total) / (ended.at_s - begun.at_s)
+    return (ended.total - begun.total) / took_s

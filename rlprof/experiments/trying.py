@@ -47,6 +47,7 @@ class TreatmentTry:
         *,
         slot_s: float,
         lengthens: bool,
+        leaves_queue_out: bool,
         ends_s: float,
         begun_s: float,
     ) -> None:
@@ -54,6 +55,7 @@ class TreatmentTry:
         self.begun_s = begun_s
         self._number, self._data = number, data
         self._rhythm = rhythm
+        self._leaves_queue_out = leaves_queue_out
         self._ends_s = ends_s
         self._slot: Slot | None = None
         self._switched_s = 0.0
@@ -124,8 +126,10 @@ class TreatmentTry:
         ended = log.boundary(self._switched_s + self._slot.length_s, self._rhythm)
         if ended is None and passed_s < _PATIENCE * self._slot.length_s:
             return
-        both = self._begun is not None and ended is not None
-        self.turns.add(rate_between(self._begun, ended) if both else None)  # type: ignore[arg-type]
+        rate = None
+        if self._begun is not None and ended is not None:
+            rate = rate_between(self._begun, ended, leaves_queue_out=self._leaves_queue_out)
+        self.turns.add(rate)
         self._on_slots += self._slot.is_on
         self._last = ended
         self._begin(now_s)

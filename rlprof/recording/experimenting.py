@@ -114,6 +114,11 @@ class Bench:
         of_run = sum(stat.cpu_us for stat in stats if stat is not None)
         return CpuTimes(of_run / 1e6, (host.busy_cpu_us() or 0) / 1e6)
 
+    def queued_s(self, pid: int) -> float:
+        """Seconds in which the main thread of a process was ready to run and had no core, since it began."""
+        schedule = procfs.read_schedule(pid, pid)
+        return 0.0 if schedule is None else schedule[1] / 1e6
+
     def interrupt_target(self) -> None:
         """Ask the target to end, as Ctrl-C does."""
         self._end_target(signal.SIGINT)

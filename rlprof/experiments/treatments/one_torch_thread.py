@@ -20,4 +20,5 @@ TREATMENT: Final = Treatment(
     kind=TreatmentKind.GAIN,
     findings=frozenset({"thread-oversubscription"}),
     parts=_parts,
+    changes_load=True,
 )
