@@ -50,7 +50,7 @@ def _is_at(entry: PricedFinding, experiment: Experiment) -> bool:
 
 
 def _tried(entry: PricedFinding, own: Sequence[Experiment], profile: Profile) -> PricedFinding:
-    """``entry`` by its best gain; else below its highest ceiling, as each treatment may leave some of the cost."""
+    """Price ``entry`` by its best gain; else below its highest ceiling, as each treatment may leave some of the cost."""
     by_kind = {
         kind: [
             (each, each.measured) for each in own if each.kind is kind and each.measured is not None

@@ -17,6 +17,7 @@ from rlprof.model.recording import (
     SyncSite,
     ThreadClock,
 )
+from rlprof.runfile.schema import LEAST_SHARE
 
 _MOST_US: Final = 1 << 58
 """9000 years: sums of such times stay below what 64 bits hold."""
@@ -30,8 +31,6 @@ _MOST_WINDOWS: Final = 10_000
 """Recorders merge windows once there are some hundred; every analysis goes through all of them."""
 _MOST_EXPERIMENTS: Final = 1_000
 """Each takes seconds of a training; reports have a row for each."""
-_LEAST_SHARE: Final = -10.0
-"""Saved share of a treatment that makes steps eleven times as slow."""
 
 _TUPLES: Final = {
     "clocks": ThreadClock,
@@ -229,6 +228,6 @@ def _is_number(value: Any) -> bool:
 
 def _are_shares(shares: Sequence[Any]) -> bool:
     """Tell whether ``shares`` may be parts of the time, the least of them first."""
-    return all(_is_number(share) and _LEAST_SHARE <= share <= 1 for share in shares) and (
+    return all(_is_number(share) and LEAST_SHARE <= share <= 1 for share in shares) and (
         list(shares) == sorted(shares)
     )

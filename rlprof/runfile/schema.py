@@ -39,6 +39,9 @@ SINCE_VALUES: Final = 4
 SINCE_EXPERIMENTS: Final = 5
 """The first version with the table ``experiment``."""
 
+LEAST_SHARE: Final = -10.0
+"""Saved share of a treatment that makes steps eleven times as slow: what is slower still is kept as this."""
+
 TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE process (

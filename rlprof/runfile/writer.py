@@ -33,7 +33,14 @@ from rlprof.model.recording import (
 )
 from rlprof.runfile.journals import clear_journals, expect_ours
 from rlprof.runfile.lock import let_go
-from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
+from rlprof.runfile.schema import (
+    APPLICATION_ID,
+    LEAST_SHARE,
+    STATEMENTS,
+    VERSION,
+    is_too_long,
+    journals,
+)
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -376,13 +383,17 @@ def _experiment_row(experiment: Experiment) -> tuple[str | float | None, ...]:
         experiment.treatment,
         experiment.kind.value,
         experiment.outcome.value,
-        *((None, None) if predicted is None else predicted),
-        *((None, None, None) if measured is None else measured),
+        *((None, None) if predicted is None else map(_kept_share, predicted)),
+        *((None, None, None) if measured is None else map(_kept_share, measured)),
         experiment.pairs,
         experiment.slot_s,
         experiment.seconds,
         experiment.note,
     )
+
+
+def _kept_share(share: float) -> float:
+    return min(1.0, max(LEAST_SHARE, share))
 
 
 def _is_new(path: Path) -> bool:

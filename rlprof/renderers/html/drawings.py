@@ -185,7 +185,7 @@ def _clip(share: float) -> float:
 
 
 def _least(units: float) -> float:
-    """As wide as can be seen: a narrow range is a good one."""
+    """Return a width that can be seen: a narrow range is a good one."""
     return max(_LEAST_RANGE, units)
 
 

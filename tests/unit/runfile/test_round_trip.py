@@ -179,6 +179,15 @@ def test_a_killed_recorder_leaves_the_experiments_that_had_ended(tmp_path):
     assert recording.experiments == (first, second)
 
 
+def test_a_treatment_that_stops_nearly_all_steps_leaves_a_readable_file(tmp_path):
+    stopped = a_gain("slow-call", "train.py:12 step", saves=(-30.0, float("-inf"), -2.0))
+    write_run(tmp_path / "run.rlprof", replace(STORY, experiments=(stopped,)))
+
+    (experiment,) = read_run(tmp_path / "run.rlprof").experiments
+
+    assert experiment.measured == (-10.0, -10.0, -2.0)
+
+
 def _per_node(recording: Recording) -> dict[tuple[int, int], int]:
     totals: dict[tuple[int, int], int] = {}
     for _, thread, node, wall_us, _, _ in recording.samples.rows():
