@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rlprof.model.experiment import Experiment
 from rlprof.model.recording import (
     NO_PARENT,
     Counter,
@@ -81,6 +82,7 @@ class RunBuilder:
         self._torch_windows: list[TorchWindow] = []
         self._sync_sites: list[SyncSite] = []
         self._values: list[SeenValue] = []
+        self._experiments: list[Experiment] = []
         self._sources: dict[str, str] = {}
         self._notes: list[Note] = []
 
@@ -228,6 +230,11 @@ class RunBuilder:
                 )
         return self
 
+    def tries(self, *experiments: Experiment) -> RunBuilder:
+        """Treatments that were switched on and off in turns."""
+        self._experiments += experiments
+        return self
+
     def source(self, file: str, text: str) -> RunBuilder:
         self._sources[file] = text
         return self
@@ -259,6 +266,7 @@ class RunBuilder:
             torch_windows=tuple(self._torch_windows),
             sync_sites=tuple(self._sync_sites),
             values=tuple(self._values),
+            experiments=tuple(self._experiments),
             sources=self._sources,
             overhead={"samplers_cpu_us": 20_000, "recorder_cpu_us": 30_000, "probe_cpu_us": 5_000},
             notes=tuple(self._notes),

@@ -14,6 +14,7 @@ from typing import Any
 
 from rlprof.model.activity import Bound, BoundBy, Component
 from rlprof.model.detail import Detail, Excerpt, Slice, TimeSeries
+from rlprof.model.experiment import Experiment, Outcome
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
@@ -27,6 +28,12 @@ from rlprof.model.report import (
     SyncSiteRow,
     TorchWindowRow,
     WaitRow,
+)
+from tests.experiment_factory import (
+    a_ceiling,
+    a_failed_experiment,
+    a_gain,
+    a_treatment_of_the_user,
 )
 
 SECOND = 1_000_000
@@ -73,6 +80,16 @@ def a_finding(
         saved_us=Range(saved_s[0] * SECOND, saved_s[1] * SECOND),
         process_roles=roles,
     )
+
+
+def a_tried_finding(
+    *, saves: tuple[float, float, float] = (0.40, 0.38, 0.45), **how: Any
+) -> PricedFinding:
+    """``saves`` is the median of the pairs, and its interval."""
+    median, low, high = saves
+    after = (657 / (1 - low), 657 / (1 - high))
+    how = {"saves": (low, high), "sps_after": after, "confidence": Confidence.TRIED, **how}
+    return replace(a_finding(**how), tried_share=median)
 
 
 def a_hot_spot(
@@ -472,3 +489,35 @@ def a_story() -> Report:
             Note("info", "torn-stacks", "4.1 % of the busy time of process 1000 has no whole stack; the probe fills it in."),
         ],
     )  # fmt: skip
+
+
+def experiments_of_all_kinds() -> tuple[Experiment, ...]:
+    """A gain, a ceiling, one that was not clear, and one that was refused."""
+    return (
+        a_gain("omegaconf-in-loop", f"{HOME}/bandit/env.py:42 step"),
+        a_ceiling(
+            "eager-log-format",
+            f"{HOME}/bandit/agent.py:31 choose",
+            told=(0.041, 0.052),
+            saves=(0.3, 0.28, 0.35),
+        ),
+        a_treatment_of_the_user(
+            f"{HOME}/train.py:12 train", saves=(0.01, -0.1, 0.12), outcome=Outcome.NOT_CLEAR
+        ),
+        a_failed_experiment(
+            Outcome.REFUSED,
+            "array-conversion-in-loop",
+            f"{HOME}/bandit/env.py:42 step",
+            note="The function was compiled by torch.compile.",
+        ),
+    )
+
+
+def a_tried_story() -> Report:
+    """The story, told by ``rlprof try``: its first finding has been measured."""
+    story = a_story()
+    return replace(
+        story,
+        findings=(a_tried_finding(), *story.findings[1:]),
+        experiments=experiments_of_all_kinds(),
+    )

@@ -31,6 +31,7 @@ def write_run(path: Path, recording: Recording, *, finish: bool = True) -> RunWr
         writer.write_torch_window(torch_window)
     writer.write_sync_sites(recording.sync_sites)
     writer.write_values(recording.values)
+    writer.write_experiments(recording.experiments)
     writer.write_sources(recording.sources)
     writer.write_notes(recording.notes)
     if finish:

@@ -29,6 +29,8 @@ class Range(NamedTuple):
 class Confidence(Enum):
     """How sure a price is."""
 
+    TRIED = "tried"
+    """The fix, or what it comes to, was switched on and off in turns while the training ran: the price is what was measured."""
     MEASURED = "measured"
     """Samples and at least one more kind of evidence agree on the cause."""
     BOUNDED = "bounded"
@@ -107,3 +109,5 @@ class PricedFinding:
     process_roles: tuple[str, ...]
     counted_in: int | None = None
     """Rank of the listed finding that sells most of this one's time; None where that is its own."""
+    tried_share: float | None = None
+    """Median of what was measured, within ``saved_share``; None for one that is not ``Confidence.TRIED``."""

@@ -10,7 +10,11 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    # A prediction is a price, and prices are of findings in a profile, which is made from what is here.
+    from rlprof.model.experiment import Experiment
 
 NO_PARENT: Final = -1
 
@@ -334,6 +338,8 @@ class Recording:
     """Empty in files before version 3."""
     values: tuple[SeenValue, ...] = ()
     """Empty in files before version 4, and where no values were looked at."""
+    experiments: tuple[Experiment, ...] = ()
+    """In the order in which they ended; empty in files before version 5, and of runs in which nothing was tried."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Text of the files with hot lines, by the path that frames name."""
     overhead: Mapping[str, float] = field(default_factory=dict)

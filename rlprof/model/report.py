@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rlprof.model.activity import NOT_BOUND, Bound, Component
 from rlprof.model.crash import Crash, Hang
 from rlprof.model.detail import Detail
+from rlprof.model.experiment import Experiment
 from rlprof.model.finding import PricedFinding
 from rlprof.model.flame import Flame
 from rlprof.model.memory import MemoryView
@@ -199,6 +200,8 @@ class Report:
     """Stands in the first line."""
     hang: Hang | None = None
     """Stands beside it."""
+    experiments: tuple[Experiment, ...] = ()
+    """In the order in which they ended, with what samples had told."""
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""
     detail: Detail | None = None

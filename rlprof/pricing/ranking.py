@@ -82,9 +82,12 @@ def saved_together(findings: Sequence[PricedFinding]) -> Range:
     """Return what the fixes of several findings save of the same time.
 
     No time is sold twice, so shares add up. Their upper ends do not: where one is true, less is left
-    for the others than they were priced at.
+    for the others than they were priced at. What was tried was measured by itself, and may hold time that others sell:
+    of its lower end and theirs the higher one is sure.
     """
-    low = sum(finding.saved_share.low for finding in findings)
+    tried = [f.saved_share.low for f in findings if f.finding.confidence is Confidence.TRIED]
+    told = [f.saved_share.low for f in findings if f.finding.confidence is not Confidence.TRIED]
+    low = max([*tried, sum(told)])
     middle = sum((finding.saved_share.low + finding.saved_share.high) / 2 for finding in findings)
     left = prod(1 - clip(finding.saved_share.high) for finding in findings)
     return Range(clip(low), clip(max(low, middle, 1 - left)))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from rlprof.documents.markdown import code, fenced, in_html, prose, table, unbroken
+from rlprof.documents.experiments import tried_table
+from rlprof.documents.markdown import as_markdown, code, fenced, in_html, prose, table, unbroken
 from rlprof.errors import UsageError
 from rlprof.model.finding import Location, PricedFinding
 from rlprof.model.report import Report
@@ -17,6 +18,7 @@ from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import bad_end
+from rlprof.report.wording.experiments import ABOUT, measured_times
 from rlprof.report.wording.run import (
     about_the_parts,
     marked_phases,
@@ -175,9 +177,10 @@ def _left_out(report: Report, written: int, room: _Room) -> Iterator[str]:
 
 def _detail(priced: PricedFinding, report: Report, places: _Places) -> str:
     finding = priced.finding
+    times = measured_times(priced)
     lines = [
         f"<details><summary>{priced.rank}. {in_html(finding.title)}</summary>",
-        f"{wording.seconds_saved(priced)} of this run{_roles(priced)}; "
+        f"{f'{times}; ' if times else ''}{wording.seconds_saved(priced)} of this run{_roles(priced)}; "
         f"{wording.CERTAINTY[finding.confidence]}.",
     ]
     if finding.locations:
@@ -229,10 +232,18 @@ def _other_places(others: Sequence[Location], places: _Places) -> Iterator[str]:
 
 
 def _tail(report: Report, places: _Places) -> Iterator[str]:
+    yield from _tried(report)
     yield from _hot_lines(report, places)
     yield from _not_seen(report)
     yield from _parts_of_training(report)
     yield from _also_seen(report, places)
+
+
+def _tried(report: Report) -> Iterator[str]:
+    if report.experiments:
+        yield "#### Tried while the training ran"
+        yield as_markdown([tried_table(report)]).strip()
+        yield ABOUT
 
 
 def _hot_lines(report: Report, places: _Places) -> Iterator[str]:

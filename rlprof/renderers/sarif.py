@@ -38,6 +38,7 @@ LEVELS: Final = {"info": "note", "warning": "warning", "error": "error"}
 """Levels of remarks."""
 
 _CERTAINTY: Final = {
+    Confidence.TRIED: "tried: switched on and off in turns while the training ran",
     Confidence.MEASURED: "measured",
     Confidence.BOUNDED: "the cause is known, what the fix leaves only within limits",
     Confidence.SUSPECTED: "whether it can be saved is not known",

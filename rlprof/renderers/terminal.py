@@ -26,6 +26,7 @@ from rlprof.documents.blocks import (
     fact_table,
     figures,
 )
+from rlprof.documents.experiments import tried_table
 from rlprof.documents.terminal import as_text, is_width
 from rlprof.errors import UsageError
 from rlprof.model.activity import Component
@@ -35,6 +36,7 @@ from rlprof.names import printable, short_line
 from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.wording.crash import bad_end
+from rlprof.report.wording.experiments import measured_times
 from rlprof.report.wording.run import (
     about_the_parts,
     marked_phases,
@@ -102,6 +104,8 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
         yield Paragraph([StyledText(why, "yellow")])
     yield from time_sections(report)
     yield from (finding(priced, report) for priced in wording.known_causes(report))
+    if report.experiments:
+        yield Section("Tried while the training ran", [tried_table(report)])
     yield from hot_lines(wording.hot_lines(report), report)
     if once := wording.paid_once(report):
         yield Section(
@@ -155,6 +159,8 @@ def finding(priced: PricedFinding, report: Report) -> Section:
 def _price(priced: PricedFinding, report: Report) -> Inline:
     bar = RangeBar(*priced.saved_share)
     saves = f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
+    if times := measured_times(priced):
+        saves = f" {times}\n{saves.strip()}"
     steady = report.throughput.steady_sps
     after = wording.price_after(priced, report)
     if not after or steady is None:

@@ -73,6 +73,7 @@ def build_report(
         torch_windows=window_rows(windows, profile, left_out=found.is_cut),
         compute=compute_of(windows, profile),
         sync_sites=site_rows(recording.sync_sites, profile, total_steps),
+        experiments=recording.experiments,
         run_file=run_file,
         detail=build_detail(recording, found) if detailed else None,
     )

@@ -13,6 +13,7 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Note, Recording
 from rlprof.pace.called_threads import with_called_work
 from rlprof.pace.own_pace import at_own_pace
+from rlprof.pricing.experiments import with_experiments
 from rlprof.pricing.ranking import Priced
 from rlprof.pricing.sale import Sale
 from rlprof.pricing.samples import without_nodes
@@ -51,7 +52,8 @@ def look_into(recording: Recording) -> Found:
     sale.sell_windows(seen, recording.sync_sites)
     crash = crash_of(recording, profile)
     is_too_early = crash is not None and crash.before_steady
-    priced = Priced((), ()) if is_too_early else sale.ranking()
+    priced = with_experiments(sale.ranking(), recording.experiments, profile)
+    priced = Priced((), ()) if is_too_early else priced
     profile = without_a_steady_phase(profile) if is_too_early else profile
     is_cut = undisturbed is not recording
     told = (*notes, *failures, *_slowed(windows))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from math import isfinite
 from typing import Any, Final
 
+from rlprof.model.experiment import Experiment, Outcome
 from rlprof.model.recording import (
     NO_PARENT,
     Counter,
@@ -15,6 +17,7 @@ from rlprof.model.recording import (
     SyncSite,
     ThreadClock,
 )
+from rlprof.runfile.schema import LEAST_SHARE
 
 _MOST_US: Final = 1 << 58
 """9000 years: sums of such times stay below what 64 bits hold."""
@@ -26,7 +29,8 @@ _MOST_TORCH_WINDOWS: Final = 256
 """Each is unpacked and gone through; recorders take a few in each of a few processes."""
 _MOST_WINDOWS: Final = 10_000
 """Recorders merge windows once there are some hundred; every analysis goes through all of them."""
-
+_MOST_EXPERIMENTS: Final = 1_000
+"""Each takes seconds of a training; reports have a row for each."""
 
 _TUPLES: Final = {
     "clocks": ThreadClock,
@@ -54,6 +58,7 @@ def _faults(recording: Recording) -> Iterator[str]:
     yield from _of_rows(recording)
     yield from _of_references(recording)
     yield from _of_times(recording)
+    yield from _of_experiments(recording.experiments)
 
 
 def _of_the_run(recording: Recording) -> Iterator[str]:
@@ -184,3 +189,45 @@ def _of_times(recording: Recording) -> Iterator[str]:
     for column in (samples.wall_us, samples.idle_us, samples.cpu_us):
         if column and (min(column) < 0 or sum(column) > _MOST_US):
             yield "its times are negative, or add up to thousands of years"
+
+
+def _of_experiments(experiments: Sequence[Experiment]) -> Iterator[str]:
+    if len(experiments) > _MOST_EXPERIMENTS:
+        yield f"it has {len(experiments)} experiments"
+    for experiment in experiments:
+        texts: tuple[Any, ...] = (
+            experiment.finding,
+            experiment.file,
+            experiment.function,
+            experiment.treatment,
+            experiment.note,
+        )
+        if not all(isinstance(text, str) for text in texts):
+            yield "a name or a note of an experiment is no text"
+        counts: tuple[Any, ...] = (experiment.line, experiment.pairs)
+        if not all(isinstance(number, int) for number in counts):
+            yield "the line or the pairs of an experiment are no whole number"
+        numbers: tuple[Any, ...] = (*counts, experiment.slot_s, experiment.seconds)
+        if not all(_is_number(number) and 0 <= number <= _MOST_EVENTS for number in numbers):
+            yield "a length of an experiment is no number, or negative"
+        predicted, measured = experiment.predicted, experiment.measured
+        if not _are_shares(predicted or ()):
+            yield "an experiment was predicted to save no share of the time"
+        ends = (measured.low, measured.median, measured.high) if measured else ()
+        if not _are_shares(ends):
+            yield "an experiment measured no share of the time"
+        may_measure = experiment.outcome in (Outcome.MEASURED, Outcome.NOT_CLEAR)
+        must_measure = experiment.outcome is Outcome.MEASURED
+        if (measured is None and must_measure) or (measured is not None and not may_measure):
+            yield f"an experiment that is {experiment.outcome.value} does not measure so"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and isfinite(value)
+
+
+def _are_shares(shares: Sequence[Any]) -> bool:
+    """Tell whether ``shares`` may be parts of the time, the least of them first."""
+    return all(_is_number(share) and LEAST_SHARE <= share <= 1 for share in shares) and (
+        list(shares) == sorted(shares)
+    )

@@ -17,13 +17,14 @@ HEAD_BYTES: Final = _APPLICATION_ID_AT + 4
 _LONGEST_PATH: Final = 512 - len("-journal")
 """In bytes, from the root: SQLite opens no file with a longer one."""
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Kept in ``user_version``.
 
 1: the first version (rlprof 0.1).
 2: the table ``memory``; merged gauges keep their weighted mean, their sum or their highest value.
 3: the tables ``torch_window`` and ``sync_site``.
 4: the table ``value``.
+5: the table ``experiment``.
 """
 
 SINCE_MEMORY: Final = 2
@@ -34,6 +35,12 @@ SINCE_TORCH: Final = 3
 
 SINCE_VALUES: Final = 4
 """The first version with the table ``value``."""
+
+SINCE_EXPERIMENTS: Final = 5
+"""The first version with the table ``experiment``."""
+
+LEAST_SHARE: Final = -10.0
+"""Saved share of a treatment that makes steps eleven times as slow: what is slower still is kept as this."""
 
 TABLES: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -94,6 +101,13 @@ CREATE TABLE value (
     process INTEGER NOT NULL REFERENCES process, file TEXT NOT NULL, function TEXT NOT NULL,
     line INTEGER NOT NULL, operand TEXT NOT NULL, first_us INTEGER NOT NULL,
     last_us INTEGER NOT NULL, looks INTEGER NOT NULL, fields TEXT NOT NULL
+);
+CREATE TABLE experiment (
+    finding TEXT NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, function TEXT NOT NULL,
+    treatment TEXT NOT NULL, kind TEXT NOT NULL, outcome TEXT NOT NULL,
+    predicted_low REAL, predicted_high REAL,
+    measured_median REAL, measured_low REAL, measured_high REAL,
+    pairs INTEGER NOT NULL, slot_s REAL NOT NULL, seconds REAL NOT NULL, note TEXT NOT NULL
 );
 CREATE TABLE source (file TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (level TEXT NOT NULL, slug TEXT NOT NULL, text TEXT NOT NULL);

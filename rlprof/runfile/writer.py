@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import BusyError, OutputError
+from rlprof.model.experiment import Experiment
 from rlprof.model.gauges import HIGHEST, SUMMED
 from rlprof.model.recording import (
     Counter,
@@ -32,7 +33,14 @@ from rlprof.model.recording import (
 )
 from rlprof.runfile.journals import clear_journals, expect_ours
 from rlprof.runfile.lock import let_go
-from rlprof.runfile.schema import APPLICATION_ID, STATEMENTS, VERSION, is_too_long, journals
+from rlprof.runfile.schema import (
+    APPLICATION_ID,
+    LEAST_SHARE,
+    STATEMENTS,
+    VERSION,
+    is_too_long,
+    journals,
+)
 
 SampleRow = tuple[int, int, int, int, int, int]
 """window, thread, node, wall_us, idle_us, cpu_us."""
@@ -180,6 +188,15 @@ class RunWriter:
             self._db.executemany(
                 "INSERT INTO value VALUES (?,?,?,?,?,?,?,?,?)",
                 [(*value[:-1], json.dumps(value.fields)) for value in values],
+            )
+
+    def write_experiments(self, experiments: Sequence[Experiment]) -> None:
+        """Commit all experiments that have ended so far, in place of those written before."""
+        with self._reporting(), self._transaction():
+            self._db.execute("DELETE FROM experiment")
+            self._db.executemany(
+                f"INSERT INTO experiment VALUES ({','.join('?' * 16)})",
+                map(_experiment_row, experiments),
             )
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
@@ -354,6 +371,29 @@ class RunWriter:
                 hint="check that the folder exists, may be written and has free space, "
                 "or choose another with -o RUN",
             ) from error
+
+
+def _experiment_row(experiment: Experiment) -> tuple[str | float | None, ...]:
+    predicted, measured = experiment.predicted, experiment.measured
+    return (
+        experiment.finding,
+        experiment.file,
+        experiment.line,
+        experiment.function,
+        experiment.treatment,
+        experiment.kind.value,
+        experiment.outcome.value,
+        *((None, None) if predicted is None else map(_kept_share, predicted)),
+        *((None, None, None) if measured is None else map(_kept_share, measured)),
+        experiment.pairs,
+        experiment.slot_s,
+        experiment.seconds,
+        experiment.note,
+    )
+
+
+def _kept_share(share: float) -> float:
+    return min(1.0, max(LEAST_SHARE, share))
 
 
 def _is_new(path: Path) -> bool:

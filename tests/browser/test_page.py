@@ -14,7 +14,7 @@ from rlprof.model.detail import Detail
 from rlprof.model.recording import Frame
 from rlprof.renderers.html import RENDERER
 from tests.contract.test_renderers import HOSTILE, a_hostile_report
-from tests.report_factories import a_bandit_detail, a_detail, a_report, a_story
+from tests.report_factories import a_bandit_detail, a_detail, a_report, a_story, a_tried_story
 
 pytestmark = pytest.mark.browser
 
@@ -546,6 +546,17 @@ def test_nothing_is_wider_than_the_window(open_page: Open, width: int) -> None:
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert box_width(page, "all processes") > width * 0.85
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_what_was_tried_can_be_read_on_any_window(open_page: Open, width: int) -> None:
+    page = open_page(a_tried_story(), width=width)
+
+    measured = page.locator("table.experiments tbody tr").first.locator("td").nth(2).bounding_box()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert measured is not None
+    assert measured["x"] + measured["width"] <= width
 
 
 def test_hot_lines_are_as_wide_as_a_phone(open_page: Open) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.report_factories import a_story
+from tests.report_factories import a_story, a_tried_story
 
 pytestmark = pytest.mark.browser
 
@@ -36,6 +36,14 @@ def violations(page: Any) -> Any:
 def test_axe_finds_nothing_serious(open_page: Open, scheme: str, width: int) -> None:
     # axe adds styles of its own while it looks: the page's policy would stop it.
     page = open_page(a_story(), width=width, color_scheme=scheme, bypass_csp=True)
+
+    assert violations(page) == []
+
+
+@needs_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_experiments(open_page: Open, scheme: str) -> None:
+    page = open_page(a_tried_story(), color_scheme=scheme, bypass_csp=True)
 
     assert violations(page) == []
 

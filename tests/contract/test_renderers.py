@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from rlprof.model.flame import Flame
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.renderers.base import Renderer
+from tests.experiment_factory import a_gain
 from tests.golden_files import check_golden, without_assets
 from tests.report_factories import (
     a_detail,
@@ -60,7 +62,10 @@ def a_hostile_report(name: str) -> Report:
         processes=[a_process(command=name, note=name)],
         notes=[Note("warning", "odd", name)],
         flame=a_flame((1.0, f"{frame} /tmp/{frame}:3 yours"), title=name),
-        seen={"detail": a_detail((f"0 {name}", 1.0, f"{frame} /tmp/{frame}:3 yours"))},
+        seen={
+            "detail": a_detail((f"0 {name}", 1.0, f"{frame} /tmp/{frame}:3 yours")),
+            "experiments": (replace(a_gain(name), file=name, treatment=name, note=name),),
+        },
         command=("python", name),
         script=name,
         label=name,

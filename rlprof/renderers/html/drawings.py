@@ -17,6 +17,10 @@ BAR: Final = 1000
 """Units in the width of a bar; it is as wide on the page as there is room."""
 
 
+_LEAST_RANGE: Final = 12.0
+"""Units in the width of a range of nothing."""
+
+
 class BarPart(NamedTuple):
     """A part of a bar, 0 to 1."""
 
@@ -50,6 +54,24 @@ def price_bar(share: Range) -> Markup:
 
 def share_bar(share: float, look: str = "share") -> Markup:
     return bar((BarPart(0, 1, "rest"), BarPart(0, _clip(share), "part")), look)
+
+
+def compared_bar(predicted: Range | None, measured: Range | None) -> Markup:
+    """Two ranges one below the other: what was predicted above, what was measured below it."""
+    shapes = Markup("").join(
+        Markup('<rect class="{}" x="{}" y="{}" width="{}" height="4"/>').format(
+            look,
+            _units(_clip(share.low)),
+            top,
+            _least(_units(_clip(share.high) - _clip(share.low))),
+        )
+        for share, look, top in ((predicted, "maybe", 0), (measured, "sure", 6))
+        if share is not None
+    )
+    return Markup(
+        '<svg class="bar compared" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="rest" width="{}" height="4"/><rect class="rest" y="6" width="{}" height="4"/>{}</svg>'
+    ).format(BAR, BAR, BAR, shapes)
 
 
 def life_bar(lives: Sequence[tuple[float, float, float]]) -> Markup:
@@ -160,6 +182,11 @@ def _row(number: int) -> int:
 
 def _clip(share: float) -> float:
     return min(1.0, max(0.0, share))
+
+
+def _least(units: float) -> float:
+    """Return a width that can be seen: a narrow range is a good one."""
+    return max(_LEAST_RANGE, units)
 
 
 def _units(part: float) -> float:

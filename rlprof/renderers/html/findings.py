@@ -14,9 +14,11 @@ from rlprof.names import printable, short_line
 from rlprof.renderers.html.document import View
 from rlprof.renderers.html.drawings import price_bar
 from rlprof.report import wording
+from rlprof.report.wording.experiments import measured_times
 from rlprof.resources import detector_page
 
 CONFIDENCE: Final = {
+    Confidence.TRIED: "switched on and off in turns while the training ran",
     Confidence.MEASURED: "samples and other evidence agree on the cause",
     Confidence.BOUNDED: "the cause is known, what the fix leaves only within limits",
     Confidence.SUSPECTED: "time is spent there; whether it can be saved is not known",
@@ -80,6 +82,7 @@ def _view(priced: PricedFinding, report: Report) -> View:
         "detector": found.detector,
         "title": found.title,
         "bar": price_bar(priced.saved_share),
+        "times": measured_times(priced),
         "saves": f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
         "rate": wording.price_after(priced, report),
         "seconds": wording.seconds_saved(priced),

@@ -12,6 +12,7 @@ from typing import Final
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound, Component
 from rlprof.model.crash import Crash, Hang
+from rlprof.model.experiment import Experiment
 from rlprof.model.finding import PricedFinding
 from rlprof.model.memory import MemoryTrend, MemoryView
 from rlprof.model.profile import GpuUse, Phase, Throughput
@@ -46,6 +47,7 @@ def report_as_json(report: Report) -> document.ReportDocument:
         processes=[_process(row) for row in rows],
         findings=[_finding(priced, report.throughput) for priced in report.findings],
         also_seen=[_finding(priced, report.throughput) for priced in report.also_seen],
+        experiments=[_experiment(experiment) for experiment in report.experiments],
         bound_by=_bound(report.bound, rows),
         components=[_component(row) for row in report.components],
         waits=[_wait(row) for row in report.waits],
@@ -154,6 +156,17 @@ def _finding(priced: PricedFinding, throughput: Throughput) -> document.Finding:
         evidence=finding.evidence,
         fix=finding.fix,
         docs=f"docs/detectors/{finding.detector}.md",
+    )
+
+
+def _experiment(experiment: Experiment) -> document.Experiment:
+    predicted, measured = experiment.predicted, experiment.measured
+    return filled(
+        document.Experiment,
+        experiment,
+        predicted=None if predicted is None else document.Range(*predicted),
+        measured=None if measured is None else document.MeasuredShare(*measured),
+        location=document.TriedPlace(experiment.file, experiment.line, experiment.function),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from rlprof.model.activity import BoundBy
+from rlprof.model.experiment import Outcome, TreatmentKind
 from rlprof.model.finding import Confidence
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report.usage import Compute, Memory, Resources, SyncSite, TorchWindow
@@ -197,6 +198,57 @@ class Finding(Struct, frozen=True):
     docs: Annotated[str, means("The detector's page, from the root of the project.")]
 
 
+# --- Experiments ---------------------------------------------------------------------------
+
+
+class TriedPlace(Struct, frozen=True):
+    file: str
+    line: Annotated[int, Meta(ge=0)]
+    function: str
+
+
+class MeasuredShare(Struct, frozen=True):
+    """Median over pairs of slots with and without the treatment, and its 90 % interval; below 0 it made steps slower."""
+
+    median: Number
+    low: Number
+    high: Number
+
+
+class Experiment(Struct, frozen=True):
+    finding: Annotated[
+        str,
+        means(
+            "Id of the detector whose finding was tried; empty for a treatment of the user's own."
+        ),
+    ]
+    treatment: str
+    kind: Annotated[
+        TreatmentKind,
+        means(
+            "gain: the program's results stay as they are; ceiling: they change, and no fix saves more."
+        ),
+    ]
+    outcome: Outcome
+    predicted: Annotated[
+        Range | None,
+        means("Saved share as samples told it; null for a treatment of the user's own."),
+    ]
+    measured: Annotated[
+        MeasuredShare | None, means("Null unless the outcome is measured or not-clear.")
+    ]
+    pairs: Annotated[int, Meta(ge=0)]
+    slot_s: Annotated[Number, means("Length of a slot, the longest that was used.")]
+    seconds: Annotated[Number, means("Wall time that the experiment took.")]
+    note: Annotated[
+        str, means("Why it was refused, or what the machine did meanwhile; empty for none.")
+    ]
+    location: Annotated[
+        TriedPlace,
+        means("The finding's heaviest line, or the place that the user gave."),
+    ]
+
+
 # --- Where time and memory went ------------------------------------------------------------
 
 
@@ -267,6 +319,10 @@ class ReportDocument(Struct, frozen=True):
     processes: Sequence[Process]
     findings: Annotated[Sequence[Finding], means("What is worth fixing, the dearest first.")]
     also_seen: Annotated[Sequence[Finding], means("Seen, and priced at nearly nothing.")]
+    experiments: Annotated[
+        Sequence[Experiment],
+        means("Treatments that were switched on and off in turns, in the order of their ends."),
+    ]
     bound_by: Annotated[Bound, means("What keeps the steady rate from being higher, in words too.")]
     components: Annotated[
         Sequence[Component],

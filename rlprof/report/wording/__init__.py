@@ -23,6 +23,7 @@ character, it is not printable.
 """
 
 CERTAINTY: Final = {
+    Confidence.TRIED: "tried: switched on and off in turns while the training ran",
     Confidence.MEASURED: "measured",
     Confidence.BOUNDED: "bounded: the cause is known, what the fix leaves only within limits",
     Confidence.SUSPECTED: "suspected",

@@ -20,6 +20,7 @@ from rlprof.renderers.html import RENDERER
 from rlprof.renderers.html import page as page_module
 from rlprof.renderers.terminal import RENDERER as TERMINAL
 from rlprof.report.wording import unglued
+from tests.experiment_factory import a_gain
 from tests.report_factories import (
     HOME,
     a_bandit_detail,
@@ -31,6 +32,7 @@ from tests.report_factories import (
     a_story,
     a_sync_site,
     a_torch_window,
+    a_tried_story,
 )
 
 VOID = {"meta", "rect", "path", "input", "br", "img", "line"}
@@ -103,6 +105,41 @@ class Page(HTMLParser):
 def hash_of(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def test_experiments_show_predicted_and_measured_side_by_side():
+    page = Page(a_tried_story())
+
+    assert page.is_whole
+    assert "experiments" in page.ids
+    told = page.text.partition("Both, from 0 to 100 %")[2].partition("predicted")[0]
+    for words in (
+        "omegaconf-in-looprewritten-line at bandit/env.py:42gain4.0 to 19 %40 %(38 to 45 %)814 s",
+        "ceiling4.1 to 5.2 %at most 30 %(28 to 35 %)",
+        "my-settingat train.py:12gainnot clear(-10 to 12 %)",
+        "The function was compiled by torch.compile.gain4.0 to 19 %refused",
+    ):
+        assert words in told
+    bars = [of["class"] for _, of in page.elements if "compared" in str(of.get("class"))]
+    assert len(bars) == 4
+    assert "measured: 1.67× (1.61 to 1.82), saves 38 to 45 % of steady time" in page.text
+
+
+def test_the_parts_of_a_bar_are_where_the_shares_are():
+    (bar,) = re.findall(
+        r'<svg class="bar compared".+?</svg>',
+        RENDERER.render(replace(a_story(), experiments=(a_gain(saves=(0.4, 0.38, 0.45)),)), {}),
+    )
+
+    assert '<rect class="maybe" x="40.0" y="0" width="150.0" height="4"/>' in bar
+    assert '<rect class="sure" x="380.0" y="6" width="70.0" height="4"/>' in bar
+
+
+def test_a_page_without_experiments_does_not_mention_them():
+    page = Page(a_story())
+
+    assert "experiments" not in page.ids
+    assert "#experiments" not in [of.get("href") for _, of in page.elements]
 
 
 def an_empty_run(detail: Detail | None = None) -> Report:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from rlprof.errors import UsageError
 from rlprof.renderers.json_report import RENDERER
 from tests.report_factories import (
+    HOME,
     a_finding,
     a_gpu,
     a_report,
     a_report_with_gpus,
     a_story,
+    a_tried_story,
 )
 
 SCHEMA = json.loads(files("rlprof.renderers").joinpath("report.schema.json").read_text("utf-8"))
@@ -36,6 +38,30 @@ def as_json(report: Any) -> Any:
 
 def test_a_report_fits_its_schema() -> None:
     VALIDATOR.validate(as_json(a_story()))
+
+
+def test_experiments_stand_with_what_was_predicted_and_what_was_measured() -> None:
+    document = as_json(a_tried_story())
+
+    VALIDATOR.validate(document)
+    gain, ceiling, of_the_user, refused = document["experiments"]
+    assert gain == {
+        "finding": "omegaconf-in-loop",
+        "treatment": "rewritten-line",
+        "kind": "gain",
+        "outcome": "measured",
+        "predicted": {"low": 0.04, "high": 0.19},
+        "measured": {"median": 0.4, "low": 0.38, "high": 0.45},
+        "pairs": 8,
+        "slot_s": 0.8,
+        "seconds": 14,
+        "note": "",
+        "location": {"file": f"{HOME}/bandit/env.py", "line": 42, "function": "step"},
+    }
+    assert ceiling["kind"] == "ceiling"
+    assert (of_the_user["finding"], of_the_user["predicted"]) == ("", None)
+    assert (refused["outcome"], refused["measured"]) == ("refused", None)
+    assert document["findings"][0]["confidence"] == "tried"
 
 
 def test_prices_are_the_findings_own() -> None:

@@ -13,7 +13,16 @@ from rlprof.errors import UsageError
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.renderers.markdown import MOST_CHARACTERS, RENDERER
-from tests.report_factories import SITE, a_finding, a_location, a_process, a_report
+from tests.experiment_factory import a_gain
+from tests.report_factories import (
+    SITE,
+    a_finding,
+    a_location,
+    a_process,
+    a_report,
+    a_story,
+    a_tried_story,
+)
 
 HOME = "/home/researcher/project"
 BLOB = "https://github.com/o/r/blob/0123abc"
@@ -93,6 +102,7 @@ def a_report_on(name: str) -> Report:
         also_seen=[finding],
         processes=[a_process(command=name, note=name)],
         notes=[Note("warning", "odd", name), Note("info", "odd", name)],
+        seen={"experiments": (a_gain(name, treatment=name, file=name, note=name),)},
         script=name,
         command=("python", name),
         label=name,
@@ -105,6 +115,20 @@ def test_lines_become_links_where_it_is_known_to_what():
 
     own = [link for link in page.links if link.startswith(BLOB)]
     assert set(own) == {f"{BLOB}/a%20b/env.py#L4"}
+
+
+def test_what_was_tried_is_a_table():
+    page = shown(a_tried_story())
+
+    rows = {row[0]: row[1:] for row in page.rows}
+    assert rows["tried"] == ["kind", "predicted", "measured", "pairs", "took", "treatment", "note"]
+    assert rows["omegaconf-in-loop"] == [
+        "gain", "4.0 to 19 %", "40 % (38 to 45 %)", "8", "14 s", "rewritten-line at bandit/env.py:42", "",
+    ]  # fmt: skip
+    assert rows["eager-log-format"][2] == "at most 30 % (28 to 35 %)"
+    assert rows["array-conversion-in-loop"][-1] == "The function was compiled by torch.compile."
+    assert "measured: 1.67× (1.61 to 1.82); " in page.text
+    assert "Tried" not in markdown(a_story())
 
 
 def test_links_may_start_from_another_folder():
@@ -154,7 +178,7 @@ def test_names_stay_names(name):
 
     assert set(page.tags) <= ALLOWED_TAGS
     assert not any("evil" in link for link in page.links)
-    assert {len(row) for row in page.rows} <= {2, 3, 5}
+    assert {len(row) for row in page.rows} <= {2, 3, 5, 8}
     if len(name) < 100 and "\n" not in name:
         assert name.strip() in page.text
 
@@ -164,7 +188,7 @@ def test_any_name_stays_a_name(name):
     page = shown(a_report_on(name))
 
     assert set(page.tags) <= ALLOWED_TAGS
-    assert {len(row) for row in page.rows} <= {2, 3, 5}
+    assert {len(row) for row in page.rows} <= {2, 3, 5, 8}
 
 
 def test_nobody_is_told_and_no_issue_is_linked():

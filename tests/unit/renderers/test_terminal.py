@@ -20,6 +20,8 @@ from tests.report_factories import (
     a_report,
     a_report_with_gpus,
     a_story,
+    a_tried_finding,
+    a_tried_story,
 )
 
 
@@ -41,6 +43,51 @@ def test_what_is_paid_once_stands_apart_in_one_line_with_its_seconds() -> None:
     assert "2. " not in text
     alone = shown(a_report(findings=[once]), width="160")
     assert f"the start-up could be {seconds} shorter" in first_line(alone)
+
+
+def test_the_price_of_a_tried_finding_begins_with_what_was_measured() -> None:
+    text = shown(a_report(findings=[a_tried_finding()]))
+
+    assert "measured: 1.67× (1.61 to 1.82)\n   saves 38 to 45 % of steady time\n   -> " in text
+    assert "tried: switched on and off in turns" in text
+    assert "measured: " not in shown(a_report(findings=[a_finding()]))
+
+
+def test_what_was_tried_is_a_table_after_the_findings() -> None:
+    text = shown(a_tried_story(), width="120")
+
+    before, _, after = text.partition("Tried while the training ran\n")
+    heading, _, *rows = after.partition("\n\n")[0].splitlines()
+    assert "More: rlprof explain eager-log-format" in before
+    assert heading.split() == ["tried", "kind", "predicted", "measured", "pairs", "took"]
+    assert [line.split("  ")[0] for line in rows] == [
+        "omegaconf-in-loop",
+        "rewritten-line at bandit/env.py:42",
+        "eager-log-format",
+        "every-nth-call at bandit/agent.py:31",
+        "my-setting",
+        "at train.py:12",
+        "array-conversion-in-loop",
+        "rewritten-line at bandit/env.py:42",
+        "The function was compiled by torch.compile.",
+    ]
+    gain, ceiling, not_clear, refused = (re.split(r" {2,}", rows[at])[1:] for at in (0, 2, 4, 6))
+    assert gain == ["gain", "4.0 to 19 %", "40 %", "8", "14 s"]
+    assert ceiling == ["ceiling", "4.1 to 5.2 %", "at most 30 %", "8", "14 s"]
+    assert not_clear == ["gain", "not clear", "8", "14 s"]
+    assert refused == ["gain", "4.0 to 19 %", "refused", "0", "14 s"]
+
+
+def test_a_run_without_experiments_has_no_such_table() -> None:
+    assert "Tried" not in shown(a_story())
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_table_of_experiments_fits(width: int) -> None:
+    text = shown(a_tried_story(), width=str(width))
+
+    assert max(map(columns, text.splitlines())) <= width
+    assert "omegaconf-in-loop" in text.replace("\n", "")
 
 
 def test_a_hot_function_is_not_shown_as_one_of_its_lines() -> None:

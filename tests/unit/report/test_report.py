@@ -13,6 +13,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Counter, Gauge
 from rlprof.report import findings, wording
 from rlprof.report.build import build_report
+from tests.experiment_factory import a_gain
 from tests.factories import RunBuilder, a_run
 
 
@@ -219,3 +220,14 @@ def test_an_empty_run_makes_a_report(with_detectors):
 
     assert report.findings == ()
     assert report.overhead.share_of_cores == 0
+
+
+def test_a_measured_gain_outranks_what_samples_told(with_detectors):
+    with_detectors(a_detector("small", "train.py"), a_detector("big", "slow.py"))
+    gain = a_gain("small", "train.py:12 step", saves=(0.8, 0.75, 0.85))
+
+    report = build_report(a_training().tries(gain).recording())
+
+    assert [entry.finding.detector for entry in report.findings] == ["small", "big"]
+    assert report.findings[0].finding.confidence is Confidence.TRIED
+    assert report.experiments == (gain,)

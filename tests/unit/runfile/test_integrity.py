@@ -10,6 +10,7 @@ import pytest
 
 from rlprof.errors import RunFileError
 from rlprof.runfile.reader import read_run
+from tests.experiment_factory import a_gain
 from tests.factories import a_run
 from tests.run_files import write_run
 
@@ -51,13 +52,38 @@ FAULTS = (
     "INSERT INTO torch_window VALUES (99, 0, 'plain', 'written', 1, 2, 3, x'00')",
     "INSERT INTO torch_window VALUES (0, 0, 'plain', 'written', 1, 2, 3, 'text')",
     "INSERT INTO sync_site VALUES (99, 'f', 'g', 1, 'item', 'cpu', 1, 1, 1)",
+    "UPDATE experiment SET kind = 'loss'",
+    "UPDATE experiment SET outcome = 'measured-well'",
+    "UPDATE experiment SET outcome = x'00'",
+    "UPDATE experiment SET finding = x'00'",
+    "UPDATE experiment SET note = x'00'",
+    "UPDATE experiment SET line = -1",
+    "UPDATE experiment SET line = 0.5",
+    "UPDATE experiment SET pairs = 'some'",
+    "UPDATE experiment SET pairs = -8",
+    "UPDATE experiment SET slot_s = -0.8",
+    "UPDATE experiment SET seconds = 9e999",
+    "UPDATE experiment SET seconds = 'long'",
+    "UPDATE experiment SET predicted_low = 9e999 - 9e999",
+    "UPDATE experiment SET predicted_low = 'little'",
+    "UPDATE experiment SET predicted_high = 1.5",
+    "UPDATE experiment SET predicted_low = predicted_high, predicted_high = predicted_low",
+    "UPDATE experiment SET measured_median = 9e999 - 9e999",
+    "UPDATE experiment SET measured_low = -10.5",
+    "UPDATE experiment SET measured_high = 9e999",
+    "UPDATE experiment SET measured_high = measured_low",
+    "UPDATE experiment SET measured_median = NULL, measured_low = NULL, measured_high = NULL",
+    "UPDATE experiment SET outcome = 'refused'",
+    "WITH RECURSIVE n(i) AS (SELECT 0 UNION SELECT i + 1 FROM n WHERE i < 1000)"
+    " INSERT INTO experiment SELECT e.* FROM experiment AS e, n",
 )
 
 
 @pytest.fixture
 def run_file(tmp_path: Path) -> Path:
     path = tmp_path / "run.rlprof"
-    write_run(path, a_run("train.py").process("main", steps=1000).spends(10, PLACE).recording())
+    run = a_run("train.py").process("main", steps=1000).spends(10, PLACE)
+    write_run(path, run.tries(a_gain("slow-call", PLACE)).recording())
     return path
 
 

@@ -7,10 +7,17 @@ import pytest
 
 from rlprof.errors import OutputError, RunFileError
 from rlprof.model import gauges
+from rlprof.model.experiment import Outcome
 from rlprof.model.recording import Counter, Gauge, Recording, SyncSite, Window
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import journals
 from rlprof.runfile.writer import RunWriter
+from tests.experiment_factory import (
+    a_ceiling,
+    a_failed_experiment,
+    a_gain,
+    a_treatment_of_the_user,
+)
 from tests.factories import a_run
 from tests.run_files import write_run
 
@@ -32,6 +39,12 @@ STORY = (
     .torch_window(3.0, 3.3, kind="stacks", fate="given-up")
     .reads(SyncSite(1, "train.py", "update", 3, "item", "gpu", 50, 900, 200))
     .sees("train.py:12 step", self__q=["type=list length=4", "type=list length=9"])
+    .tries(
+        a_gain("slow-call", "train.py:12 step", note="Other programs took a third of the cores."),
+        a_ceiling("environment-step-bound", "envs/grid.py:40 step", saves=(-0.01, -0.2, 0.1)),
+        a_treatment_of_the_user("train.py:14 wait", outcome=Outcome.NOT_CLEAR),
+        a_failed_experiment(Outcome.WITHDRAWN, note="A treated call raised ValueError."),
+    )
     .recording()
 )
 
@@ -132,9 +145,11 @@ def test_memory_adds_up_by_thread_and_node(tmp_path):
 
 def test_files_of_older_versions_are_read_without_what_they_did_not_know(tmp_path):
     write_run(tmp_path / "run.rlprof", STORY)
-    before_values = replace(STORY, values=())
+    before_experiments = replace(STORY, experiments=())
+    before_values = replace(before_experiments, values=())
     before_torch = replace(before_values, torch_windows=(), sync_sites=())
     steps = (
+        (4, "DROP TABLE experiment;", before_experiments),
         (3, "DROP TABLE value;", before_values),
         (2, "DROP TABLE torch_window; DROP TABLE sync_site;", before_torch),
         (1, "DROP TABLE memory;", replace(before_torch, memory=())),
@@ -147,6 +162,30 @@ def test_files_of_older_versions_are_read_without_what_they_did_not_know(tmp_pat
         recording = read_run(tmp_path / "run.rlprof")
 
         assert same_but_for_samples(recording) == same_but_for_samples(known)
+
+
+def test_a_killed_recorder_leaves_the_experiments_that_had_ended(tmp_path):
+    first, second = (
+        a_gain("slow-call", "train.py:12 step"),
+        a_failed_experiment(Outcome.CUT_SHORT),
+    )
+    writer = write_run(tmp_path / "run.rlprof", STORY, finish=False)
+
+    writer.write_experiments([first])
+    writer.write_experiments([first, second])
+    recording = read_run(tmp_path / "run.rlprof")
+    writer.abandon()
+
+    assert recording.experiments == (first, second)
+
+
+def test_a_treatment_that_stops_nearly_all_steps_leaves_a_readable_file(tmp_path):
+    stopped = a_gain("slow-call", "train.py:12 step", saves=(-30.0, float("-inf"), -2.0))
+    write_run(tmp_path / "run.rlprof", replace(STORY, experiments=(stopped,)))
+
+    (experiment,) = read_run(tmp_path / "run.rlprof").experiments
+
+    assert experiment.measured == (-10.0, -10.0, -2.0)
 
 
 def _per_node(recording: Recording) -> dict[tuple[int, int], int]:

@@ -1,0 +1,149 @@
+"""Prices of findings that were tried: what was measured while the training ran goes before what samples told.
+
+A gain is the price itself. A ceiling is none, since the program's results were others: it only ends a price that is higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.finding import Confidence, PricedFinding, Range
+from rlprof.model.profile import PhaseKind, Profile
+from rlprof.pricing.ranking import Priced, cautious_mean, ranked, rate_after
+from rlprof.units import percent, rough_duration
+
+NOTHING_GAINED: Final = 0.03
+"""High end of an interval around 0 below which a treatment gained nothing: no more than that could be saved at best."""
+
+
+def with_experiments(priced: Priced, experiments: Sequence[Experiment], profile: Profile) -> Priced:
+    """``priced`` at what was measured of it, in its new order."""
+    entries = [*priced.listed, *priced.also_seen]
+    measured = [each for each in experiments if each.outcome is Outcome.MEASURED]
+    if not measured or not entries:
+        return priced
+    return ranked([_tried(entry, _of(entry, measured, entries), profile) for entry in entries])
+
+
+def _of(
+    entry: PricedFinding, experiments: Iterable[Experiment], entries: Sequence[PricedFinding]
+) -> list[Experiment]:
+    """Return the experiments of ``entry``: at its heaviest line, else where it is the only finding of its cause."""
+    finding = entry.finding
+    if finding.phase is not PhaseKind.STEADY:
+        return []  # Slots are of the steady time; a start-up is paid once.
+    alike = [other for other in entries if other.finding.detector == finding.detector]
+    own = [each for each in experiments if each.finding and each.finding == finding.detector]
+    at_its_line = [each for each in own if _is_at(entry, each)]
+    return at_its_line or (own if len(alike) == 1 else [])
+
+
+def _is_at(entry: PricedFinding, experiment: Experiment) -> bool:
+    heaviest = next(iter(entry.finding.locations), None)
+    return heaviest is not None and (heaviest.file, heaviest.line) == (
+        experiment.file,
+        experiment.line,
+    )
+
+
+def _tried(entry: PricedFinding, own: Sequence[Experiment], profile: Profile) -> PricedFinding:
+    """Price ``entry`` by its best gain; else below its highest ceiling, as each treatment may leave some of the cost."""
+    by_kind = {
+        kind: [
+            (each, each.measured) for each in own if each.kind is kind and each.measured is not None
+        ]
+        for kind in TreatmentKind
+    }
+    if gains := by_kind[TreatmentKind.GAIN]:
+        gain, measured = max(gains, key=lambda pair: cautious_mean(_promised(pair[1])))
+        return _by_gain(entry, gain, measured, profile)
+    if ceilings := by_kind[TreatmentKind.CEILING]:
+        ceiling, measured = max(ceilings, key=lambda pair: pair[1].high)
+        return _below_ceiling(entry, ceiling, measured, profile)
+    return entry
+
+
+def _by_gain(
+    entry: PricedFinding, gain: Experiment, measured: MeasuredShare, profile: Profile
+) -> PricedFinding:
+    saved = _promised(measured)
+    told = f"samples had told {_share_range(gain.predicted or entry.saved_share)}"
+    if is_nothing(measured):
+        text = f"tried: nothing was gained in {_pairs(gain)} ({_interval(measured)}); {told}"
+    else:
+        text = f"tried in {_pairs(gain)}: saves {_with_interval(measured)}; {told}"
+    finding = replace(
+        entry.finding, confidence=Confidence.TRIED, evidence=(text, *entry.finding.evidence)
+    )
+    tried = replace(
+        entry,
+        finding=finding,
+        # Its time is its own now: it was seen to go.
+        counted_in=None,
+        tried_share=min(saved.high, max(saved.low, measured.median)),
+    )
+    return _at(tried, saved, profile)
+
+
+def is_nothing(measured: MeasuredShare) -> bool:
+    """Tell whether a treatment with this gain changed nothing, or made it worse."""
+    return measured.low <= 0 and measured.high < NOTHING_GAINED
+
+
+def _below_ceiling(
+    entry: PricedFinding, ceiling: Experiment, measured: MeasuredShare, profile: Profile
+) -> PricedFinding:
+    low, high = entry.saved_share
+    most = _share(measured.high)
+    text = f"its ceiling was tried in {_pairs(ceiling)}: no fix saves more than {percent(most)}"
+    if most < high:
+        text += f"; samples had told {_share_range(entry.saved_share)}"
+        entry = _at(entry, Range(min(low, most), most), profile)
+    finding = replace(entry.finding, evidence=(text, *entry.finding.evidence))
+    return replace(entry, finding=finding)
+
+
+def _at(entry: PricedFinding, saved: Range, profile: Profile) -> PricedFinding:
+    rate = profile.throughput.rate_to_price
+    return replace(
+        entry,
+        saved_share=saved,
+        sps_after=None if rate is None else rate_after(rate, saved),
+        saved_us=Range(saved.low * profile.steady_us, saved.high * profile.steady_us),
+    )
+
+
+def _promised(measured: MeasuredShare) -> Range:
+    return Range(_share(measured.low), _share(measured.high))
+
+
+def _share(measured: float) -> float:
+    return min(1.0, max(0.0, measured))
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _pairs(experiment: Experiment) -> str:
+    pairs = f"{experiment.pairs} pair{'' if experiment.pairs == 1 else 's'}"
+    return f"{pairs} of slots of {rough_duration(experiment.slot_s * 1e6)}"
+
+
+def _with_interval(measured: MeasuredShare) -> str:
+    return f"{percent(measured.median)} ({_interval(measured)})"
+
+
+def _interval(measured: MeasuredShare) -> str:
+    return _ends(measured.low, measured.high)
+
+
+def _share_range(share: Range) -> str:
+    return _ends(*share) if share.low > 0 else f"up to {percent(share.high)}"
+
+
+def _ends(low: float, high: float) -> str:
+    least, most = percent(low), percent(high)
+    return most if least == most else f"{least.removesuffix(' %')} to {most}"
