@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
 from rlprof.model.finding import Range
 from tests.factories import frame
 
@@ -30,7 +30,7 @@ def a_gain(
         function=at.function,
         treatment="rewritten-line",
         kind=TreatmentKind.GAIN,
-        outcome=Outcome.MEASURED,
+        outcome=TryOutcome.MEASURED,
         predicted=None if told is None else Range(*told),
         measured=None if saves is None else MeasuredShare(*saves),
         pairs=8,
@@ -50,6 +50,8 @@ def a_treatment_of_the_user(place: str, **changes: Any) -> Experiment:
     return a_gain("", place, told=None, **{"treatment": "my-setting", **changes})
 
 
-def a_failed_experiment(outcome: Outcome, *args: Any, note: str = "", **changes: Any) -> Experiment:
+def a_failed_experiment(
+    outcome: TryOutcome, *args: Any, note: str = "", **changes: Any
+) -> Experiment:
     """One that measured nothing, before its first pair of slots was over."""
     return a_gain(*args, saves=None, outcome=outcome, pairs=0, note=note, **changes)

@@ -14,7 +14,7 @@ from typing import Any
 
 from rlprof.model.activity import Bound, BoundBy, Component
 from rlprof.model.detail import Detail, Excerpt, Slice, TimeSeries
-from rlprof.model.experiment import Experiment, Outcome
+from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range
 from rlprof.model.flame import Flame, FlameFrame
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
@@ -502,10 +502,10 @@ def experiments_of_all_kinds() -> tuple[Experiment, ...]:
             saves=(0.3, 0.28, 0.35),
         ),
         a_treatment_of_the_user(
-            f"{HOME}/train.py:12 train", saves=(0.01, -0.1, 0.12), outcome=Outcome.NOT_CLEAR
+            f"{HOME}/train.py:12 train", saves=(0.01, -0.1, 0.12), outcome=TryOutcome.NOT_CLEAR
         ),
         a_failed_experiment(
-            Outcome.REFUSED,
+            TryOutcome.REFUSED,
             "array-conversion-in-loop",
             f"{HOME}/bandit/env.py:42 step",
             note="The function was compiled by torch.compile.",

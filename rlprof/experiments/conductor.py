@@ -14,7 +14,7 @@ from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import Count, CountLog, Rhythm
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
-from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
 from rlprof.model.finding import Range
 from rlprof.recording.experimenting import AgentOfProcess, Bench, CpuTimes
 from rlprof.recording.treatment_desk import as_bytes
@@ -136,7 +136,7 @@ class Conductor:
             self._planner.stop()
             self._planner = None
         if self._under_way is not None:
-            self._keep(bench, TryEnd(Outcome.CUT_SHORT, "the training ended"), time.monotonic())
+            self._keep(bench, TryEnd(TryOutcome.CUT_SHORT, "the training ended"), time.monotonic())
         if self._made is None and self.failure is None:
             self.failure = words.ended_too_early()
 
@@ -264,7 +264,7 @@ class Conductor:
         self._keep(bench, ended, now_s)
         # What was counted is known by the turns; the next begins anew.
         self._log.counts[:-1] = []
-        if ended.outcome in (Outcome.NOT_REACHED, Outcome.REFUSED) and under_way.others:
+        if ended.outcome in (TryOutcome.NOT_REACHED, TryOutcome.REFUSED) and under_way.others:
             self._begin(bench, under_way.planned, under_way.others, agents, now_s)
 
     def _keep(self, bench: Bench, ended: TryEnd, now_s: float) -> None:
@@ -315,11 +315,11 @@ class Conductor:
 
 def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:
     planned, option, turns = under_way.planned, under_way.option, under_way.trying.turns
-    says = ended.outcome in (Outcome.MEASURED, Outcome.NOT_CLEAR)
+    says = ended.outcome in (TryOutcome.MEASURED, TryOutcome.NOT_CLEAR)
     measured: MeasuredShare | None = turns.measured if says else None
     outcome = ended.outcome
     if says and measured is None:
-        outcome = Outcome.NOT_CLEAR
+        outcome = TryOutcome.NOT_CLEAR
     return Experiment(
         finding=planned.finding,
         file=planned.file,
@@ -347,7 +347,7 @@ def _of_others(before: CpuTimes, bench: Bench, now_s: float, begun_s: float) -> 
 def _has_held(experiment: Experiment) -> bool:
     measured = experiment.measured
     return (
-        experiment.outcome is Outcome.MEASURED
+        experiment.outcome is TryOutcome.MEASURED
         and experiment.kind is TreatmentKind.GAIN
         and measured is not None
         and measured.low > 0

@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.experiments.rates import Count, CountLog, Rhythm, rate_between
 from rlprof.experiments.turns import Slot, Turns
-from rlprof.model.experiment import Outcome
+from rlprof.model.experiment import TryOutcome
 from rlprof.recording.experimenting import AgentOfProcess
 from rlprof.recording.treatment_desk import TreatmentState, TreatmentTold
 
@@ -32,7 +32,7 @@ UNREACHED_SLOTS: Final = 2
 class TryEnd:
     """How a treatment ended."""
 
-    outcome: Outcome
+    outcome: TryOutcome
     why: str = ""
 
 
@@ -90,12 +90,12 @@ class TreatmentTry:
     def _ended(self, told: Sequence[TreatmentTold], now_s: float) -> TryEnd | None:
         for each in told:
             if each.state is TreatmentState.REFUSED:
-                return TryEnd(Outcome.REFUSED, each.why)
+                return TryEnd(TryOutcome.REFUSED, each.why)
             if each.state is TreatmentState.WITHDRAWN:
-                return TryEnd(Outcome.WITHDRAWN, each.why)
+                return TryEnd(TryOutcome.WITHDRAWN, each.why)
         waited = now_s - self.begun_s >= ARMED_WITHIN_S
         if self._slot is None and waited and not any(_has_it(each) for each in told):
-            return TryEnd(Outcome.NOT_REACHED, "no process has loaded what it would change")
+            return TryEnd(TryOutcome.NOT_REACHED, "no process has loaded what it would change")
         return None
 
     def _is_armed(self, told: Sequence[TreatmentTold], now_s: float) -> bool:
@@ -145,11 +145,11 @@ class TreatmentTry:
 
     def _judged(self, told: Sequence[TreatmentTold], now_s: float) -> TryEnd | None:
         if self._on_slots >= UNREACHED_SLOTS and not any(each.reached for each in told):
-            return TryEnd(Outcome.NOT_REACHED, "nobody came to the place while it was on")
+            return TryEnd(TryOutcome.NOT_REACHED, "nobody came to the place while it was on")
         if self.turns.is_enough:
-            return TryEnd(Outcome.MEASURED)
+            return TryEnd(TryOutcome.MEASURED)
         if now_s >= self._ends_s:
-            return TryEnd(Outcome.MEASURED if self.turns.is_clear else Outcome.NOT_CLEAR)
+            return TryEnd(TryOutcome.MEASURED if self.turns.is_clear else TryOutcome.NOT_CLEAR)
         return None
 
 

@@ -7,7 +7,7 @@ from math import prod
 
 from rlprof.errors import MeasureError, UsageError
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
-from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
 
 TOGETHER = "all-together"
 """In place of the id of a treatment: all those that gained something, at once."""
@@ -33,7 +33,7 @@ def no_time_for(planned: PlannedFinding) -> str:
 def tried(experiment: Experiment) -> str:
     measured = experiment.measured
     name = experiment.finding or experiment.treatment
-    if experiment.outcome is Outcome.MEASURED and measured is not None:
+    if experiment.outcome is TryOutcome.MEASURED and measured is not None:
         upto = "at most " if experiment.kind is TreatmentKind.CEILING else ""
         told = f"{upto}{times(measured)}, {experiment.pairs} pairs in {experiment.seconds:.0f} s"
         if experiment.predicted is not None:

@@ -18,7 +18,7 @@ class TreatmentKind(Enum):
     """Results change (calls left out, answers from memory): this is the most that any fix of it could save."""
 
 
-class Outcome(Enum):
+class TryOutcome(Enum):
     """How an experiment ended."""
 
     MEASURED = "measured"
@@ -55,7 +55,7 @@ class Experiment:
     treatment: str
     """Its id; ``docs/treatments/<id>.md`` is its page."""
     kind: TreatmentKind
-    outcome: Outcome
+    outcome: TryOutcome
     predicted: Range | None
     """Saved share as samples priced it; None for a treatment that the user gave."""
     measured: MeasuredShare | None

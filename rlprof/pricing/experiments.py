@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing.ranking import Priced, cautious_mean, ranked, rate_after
@@ -22,7 +22,7 @@ NOTHING_GAINED: Final = 0.03
 def with_experiments(priced: Priced, experiments: Sequence[Experiment], profile: Profile) -> Priced:
     """``priced`` at what was measured of it, in its new order."""
     entries = [*priced.listed, *priced.also_seen]
-    measured = [each for each in experiments if each.outcome is Outcome.MEASURED]
+    measured = [each for each in experiments if each.outcome is TryOutcome.MEASURED]
     if not measured or not entries:
         return priced
     return ranked([_tried(entry, _of(entry, measured, entries), profile) for entry in entries])

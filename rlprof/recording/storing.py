@@ -171,8 +171,7 @@ class WindowStore:
     def keep_experiments(self, experiments: Sequence[Experiment]) -> None:
         """Write ``experiments``, all of them, in place of those written before."""
         kept = tuple(experiments)
-        if hasattr(self._writer, "write_experiments"):  # XXX
-            self._guard(lambda: self._writer.write_experiments(kept))
+        self._guard(lambda: self._writer.write_experiments(kept))
 
     def finish(
         self,

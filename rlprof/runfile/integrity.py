@@ -7,7 +7,7 @@ from dataclasses import fields
 from math import isfinite
 from typing import Any, Final
 
-from rlprof.model.experiment import Experiment, Outcome
+from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.model.recording import (
     NO_PARENT,
     Counter,
@@ -216,8 +216,8 @@ def _of_experiments(experiments: Sequence[Experiment]) -> Iterator[str]:
         ends = (measured.low, measured.median, measured.high) if measured else ()
         if not _are_shares(ends):
             yield "an experiment measured no share of the time"
-        may_measure = experiment.outcome in (Outcome.MEASURED, Outcome.NOT_CLEAR)
-        must_measure = experiment.outcome is Outcome.MEASURED
+        may_measure = experiment.outcome in (TryOutcome.MEASURED, TryOutcome.NOT_CLEAR)
+        must_measure = experiment.outcome is TryOutcome.MEASURED
         if (measured is None and must_measure) or (measured is not None and not may_measure):
             yield f"an experiment that is {experiment.outcome.value} does not measure so"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rlprof.errors import RunFileError
-from rlprof.model.experiment import Experiment, MeasuredShare, Outcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
 from rlprof.model.finding import Range
 from rlprof.model.recording import (
     Counter,
@@ -147,7 +147,7 @@ def _experiment(row: tuple[Any, ...]) -> Experiment:
         function,
         treatment,
         TreatmentKind(kind),
-        Outcome(outcome),
+        TryOutcome(outcome),
         None if shares[:2] == [None] * 2 else Range(*_known(shares[:2])),
         None if shares[2:] == [None] * 3 else MeasuredShare(*_known(shares[2:])),
         *row[12:],

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from rlprof.model.activity import BoundBy
-from rlprof.model.experiment import Outcome, TreatmentKind
+from rlprof.model.experiment import TryOutcome, TreatmentKind
 from rlprof.model.finding import Confidence
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report.usage import Compute, Memory, Resources, SyncSite, TorchWindow
@@ -229,7 +229,7 @@ class Experiment(Struct, frozen=True):
             "gain: the program's results stay as they are; ceiling: they change, and no fix saves more."
         ),
     ]
-    outcome: Outcome
+    outcome: TryOutcome
     predicted: Annotated[
         Range | None,
         means("Saved share as samples told it; null for a treatment of the user's own."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from rlprof.model.experiment import Experiment, Outcome, TreatmentKind
+from rlprof.model.experiment import Experiment, TryOutcome, TreatmentKind
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import printable, short_line
@@ -13,11 +13,11 @@ from rlprof.report import wording
 from rlprof.units import rough_duration
 
 _OTHER_OUTCOMES: Final = {
-    Outcome.NOT_CLEAR: "not clear",
-    Outcome.NOT_REACHED: "not reached",
-    Outcome.REFUSED: "refused",
-    Outcome.WITHDRAWN: "withdrawn",
-    Outcome.CUT_SHORT: "cut short",
+    TryOutcome.NOT_CLEAR: "not clear",
+    TryOutcome.NOT_REACHED: "not reached",
+    TryOutcome.REFUSED: "refused",
+    TryOutcome.WITHDRAWN: "withdrawn",
+    TryOutcome.CUT_SHORT: "cut short",
 }
 
 ABOUT: Final = (
@@ -71,7 +71,7 @@ def _row(experiment: Experiment, report: Report) -> TriedRow:
 
 def _measured(experiment: Experiment) -> str:
     """``40 %``, ``at most 40 %``, ``not clear``, ``refused``."""
-    if experiment.outcome is not Outcome.MEASURED or experiment.measured is None:
+    if experiment.outcome is not TryOutcome.MEASURED or experiment.measured is None:
         return _OTHER_OUTCOMES[experiment.outcome]
     share = wording.percent(experiment.measured.median)
     return f"at most {share}" if experiment.kind is TreatmentKind.CEILING else share

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.model.experiment import Experiment, Outcome
+from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing.experiments import with_experiments
@@ -127,8 +127,8 @@ def test_of_two_findings_of_one_cause_only_that_at_its_line_was_tried(profile):
     [
         a_gain("other-cause", PUBLISH),
         a_gain("", PUBLISH, told=None),
-        a_gain("model-publish", PUBLISH, outcome=Outcome.NOT_CLEAR),
-        a_failed_experiment(Outcome.REFUSED, "model-publish", PUBLISH),
+        a_gain("model-publish", PUBLISH, outcome=TryOutcome.NOT_CLEAR),
+        a_failed_experiment(TryOutcome.REFUSED, "model-publish", PUBLISH),
     ],
     ids=["another cause", "a treatment of the user's", "not clear", "refused"],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from rlprof.errors import OutputError, RunFileError
 from rlprof.model import gauges
-from rlprof.model.experiment import Outcome
+from rlprof.model.experiment import TryOutcome
 from rlprof.model.recording import Counter, Gauge, Recording, SyncSite, Window
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import journals
@@ -42,8 +42,8 @@ STORY = (
     .tries(
         a_gain("slow-call", "train.py:12 step", note="Other programs took a third of the cores."),
         a_ceiling("environment-step-bound", "envs/grid.py:40 step", saves=(-0.01, -0.2, 0.1)),
-        a_treatment_of_the_user("train.py:14 wait", outcome=Outcome.NOT_CLEAR),
-        a_failed_experiment(Outcome.WITHDRAWN, note="A treated call raised ValueError."),
+        a_treatment_of_the_user("train.py:14 wait", outcome=TryOutcome.NOT_CLEAR),
+        a_failed_experiment(TryOutcome.WITHDRAWN, note="A treated call raised ValueError."),
     )
     .recording()
 )
@@ -167,7 +167,7 @@ def test_files_of_older_versions_are_read_without_what_they_did_not_know(tmp_pat
 def test_a_killed_recorder_leaves_the_experiments_that_had_ended(tmp_path):
     first, second = (
         a_gain("slow-call", "train.py:12 step"),
-        a_failed_experiment(Outcome.CUT_SHORT),
+        a_failed_experiment(TryOutcome.CUT_SHORT),
     )
     writer = write_run(tmp_path / "run.rlprof", STORY, finish=False)
 
