@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
 from tests.factories import frame
 

@@ -14,7 +14,7 @@ from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import Count, CountLog, Rhythm
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
-from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
 from rlprof.recording.experimenting import AgentOfProcess, Bench, CpuTimes
 from rlprof.recording.treatment_desk import as_bytes

@@ -7,7 +7,7 @@ from math import prod
 
 from rlprof.errors import MeasureError, UsageError
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
-from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 
 TOGETHER = "all-together"
 """In place of the id of a treatment: all those that gained something, at once."""

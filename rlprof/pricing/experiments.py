@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing.ranking import Priced, cautious_mean, ranked, rate_after

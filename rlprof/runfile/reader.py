@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rlprof.errors import RunFileError
-from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome, TreatmentKind
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
 from rlprof.model.recording import (
     Counter,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from rlprof.model.activity import BoundBy
-from rlprof.model.experiment import TryOutcome, TreatmentKind
+from rlprof.model.experiment import TreatmentKind, TryOutcome
 from rlprof.model.finding import Confidence
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report.usage import Compute, Memory, Resources, SyncSite, TorchWindow

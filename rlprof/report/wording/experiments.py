@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from rlprof.model.experiment import Experiment, TryOutcome, TreatmentKind
+from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import printable, short_line
