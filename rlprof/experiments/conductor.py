@@ -12,7 +12,7 @@ from rlprof.errors import RlprofError
 from rlprof.experiments import words
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
-from rlprof.experiments.rates import Count, CountLog, Rhythm
+from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
@@ -198,7 +198,7 @@ class Conductor:
         for agent in agents:
             self._totals[agent.number] = agent.mailbox.total(self._made.counter)
         queued_s = bench.queued_s(agents[0].pid) if len(agents) == 1 else 0.0
-        self._log.add(Count(now_s, sum(self._totals.values()), queued_s))
+        self._log.add(StepTotal(now_s, sum(self._totals.values()), queued_s))
 
     def _listen(self, now_s: float) -> None:
         passed_s = now_s - self._began_s

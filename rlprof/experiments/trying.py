@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.experiments.rates import Count, CountLog, Rhythm, rate_between
+from rlprof.experiments.rates import CountLog, Rhythm, StepTotal, rate_between
 from rlprof.experiments.turns import Slot, Turns
 from rlprof.model.experiment import TryOutcome
 from rlprof.recording.experimenting import AgentOfProcess
@@ -21,8 +21,8 @@ SETTLE: Final = 0.2
 _FEW_UNITS: Final = 3
 """Units of work in a slot, from which on its first part is left out; a whole cycle of a program is too long for that."""
 
-_PATIENCE: Final = 3.0
-"""Times the length of a slot in which its last unit of work has to end."""
+_PATIENCE: Final = 2.0
+"""Times the length of a slot after which any count ends it: the treatment may have taken away the pause that ends a cycle."""
 
 UNREACHED_SLOTS: Final = 2
 """Slots with the treatment on, without anybody coming to the place, after which it is given up."""
@@ -60,8 +60,8 @@ class TreatmentTry:
         self._slot: Slot | None = None
         self._switched_s = 0.0
         self._all_heard_s: float | None = None
-        self._begun: Count | None = None
-        self._last: Count | None = None
+        self._begun: StepTotal | None = None
+        self._last: StepTotal | None = None
         """Where the slot before ended."""
         self._on_slots = 0
 
@@ -119,13 +119,17 @@ class TreatmentTry:
             else:
                 return
         if self._begun is None:
-            self._begun = self._beginning(log)
+            self._begun = self._beginning(log, self._rhythm)
         passed_s = now_s - self._switched_s
         if passed_s < self._slot.length_s:
             return
-        ended = log.boundary(self._switched_s + self._slot.length_s, self._rhythm)
-        if ended is None and passed_s < _PATIENCE * self._slot.length_s:
-            return
+        ended = self._end(log, self._rhythm)
+        if ended is None:
+            if passed_s < _PATIENCE * self._slot.length_s:
+                return
+            any_count = self._rhythm.without_cycles
+            self._begun = self._begun or self._beginning(log, any_count)
+            ended = self._end(log, any_count)
         rate = None
         if self._begun is not None and ended is not None:
             rate = rate_between(self._begun, ended, leaves_queue_out=self._leaves_queue_out)
@@ -134,14 +138,19 @@ class TreatmentTry:
         self._last = ended
         self._begin(now_s)
 
-    def _beginning(self, log: CountLog) -> Count | None:
+    def _end(self, log: CountLog, rhythm: Rhythm) -> StepTotal | None:
+        """The end of the last unit of work, and of the slot."""
+        assert self._slot is not None
+        return log.boundary(self._switched_s + self._slot.length_s, rhythm)
+
+    def _beginning(self, log: CountLog, rhythm: Rhythm) -> StepTotal | None:
         assert self._slot is not None
         assert self._all_heard_s is not None
         if self._slot.length_s < _FEW_UNITS * self._rhythm.unit_s:
             # The first part of a slot is a whole cycle, and too much to leave out.
-            return self._last or log.boundary(self._switched_s, self._rhythm)
+            return self._last or log.boundary(self._switched_s, rhythm)
         settled_s = self._switched_s + SETTLE * self._slot.length_s
-        return log.boundary(max(self._all_heard_s, settled_s), self._rhythm)
+        return log.boundary(max(self._all_heard_s, settled_s), rhythm)
 
     def _judged(self, told: Sequence[TreatmentTold], now_s: float) -> TryEnd | None:
         if self._on_slots >= UNREACHED_SLOTS and not any(each.reached for each in told):

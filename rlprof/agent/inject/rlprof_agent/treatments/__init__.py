@@ -34,7 +34,7 @@ class AbsentError(Exception):
     """Nothing of what is to be treated is loaded in this process."""
 
 
-class Asked:
+class AskedPart:
     """A part of a treatment, as the recorder asks for it, and whom its calls report to."""
 
     __slots__ = ("failed", "part", "reached")
@@ -49,7 +49,7 @@ class Asked:
         """Takes the treatment away: a treated call met an error of ours."""
 
 
-class Trial:
+class ProcessTreatment:
     """The treatment of this process, armed or on."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Trial:
             file, name = WAYS[part["way"]]
             module = __import__("rlprof_agent.treatments." + file, fromlist=[name])
             try:
-                here.append(getattr(module, name)(Asked(part, self._reached, failed)))
+                here.append(getattr(module, name)(AskedPart(part, self._reached, failed)))
             except AbsentError:
                 pass
             except RefusedError as error:
@@ -157,18 +157,18 @@ def _reply(mailbox: Mailbox, text: str) -> None:
     mailbox.reply[:start] = layout.LENGTH.pack(len(told))
 
 
-_trial = Trial()
+_treatment = ProcessTreatment()
 """That of this process. A forked child has its parent's, whose functions are treated in it as they were there, until its own
 recorder tells it otherwise."""
 
 
 def follow(mailbox: Mailbox) -> None:
-    _trial.follow(mailbox)
+    _treatment.follow(mailbox)
 
 
 def end() -> None:
     """Take away what there is: nobody measures any more."""
-    _trial.end()
+    _treatment.end()
 
 
 def library(name: str) -> Any:

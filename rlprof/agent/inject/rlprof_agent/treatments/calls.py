@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from . import Asked
+    from . import AskedPart
 
 _ANSWERS = 32
 """Answers that are kept for each shape of input, and given in turn: an environment may not say for ever that its episode goes on."""
@@ -23,7 +23,7 @@ _DEEP = 3
 class Calls:
     """A function, by ``file``, ``line`` and ``name``, or by ``module`` and ``qualname``, of whose calls ``what`` becomes."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: AskedPart) -> None:
         part = asked.part
         make = _MADE[part["what"]]
         functions = (
@@ -38,7 +38,7 @@ class Calls:
         self.put_on, self.take_off = code.put_on, code.take_off
 
 
-def _every(original: Any, asked: Asked) -> Any:
+def _every(original: Any, asked: AskedPart) -> Any:
     """Make every n-th call; the others get what the last one gave."""
     every = asked.part["every"]
     left, answer = 0, None
@@ -55,7 +55,7 @@ def _every(original: Any, asked: Asked) -> Any:
     return called
 
 
-def _from_memory(original: Any, asked: Asked) -> Any:
+def _from_memory(original: Any, asked: AskedPart) -> Any:
     """Answer by what an input of the same shape got before."""
     known: dict[Any, list[Any]] = {}
     turns: dict[Any, int] = {}
@@ -99,7 +99,7 @@ def shape_of(value: Any, deep: int) -> Any:
     return (kind,) if kind in (int, float, complex) else (kind, id(value))
 
 
-def _without_gradients(original: Any, asked: Asked) -> Any:
+def _without_gradients(original: Any, asked: AskedPart) -> Any:
     no_grad = library("torch").no_grad
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -110,7 +110,7 @@ def _without_gradients(original: Any, asked: Asked) -> Any:
     return called
 
 
-def _replaced(original: Any, asked: Asked) -> Any:
+def _replaced(original: Any, asked: AskedPart) -> Any:
     """Call a function of a file of the user's in its place."""
     part = asked.part
     names = {"__name__": "rlprof_replacement", "__file__": part["with_file"], "original": original}
@@ -132,7 +132,7 @@ def _replaced(original: Any, asked: Asked) -> Any:
     return called
 
 
-_MADE: dict[str, Callable[[FunctionType, Asked], Any]] = {
+_MADE: dict[str, Callable[[FunctionType, AskedPart], Any]] = {
     "every": _every,
     "from-memory": _from_memory,
     "without-gradients": _without_gradients,

@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from . import Asked
+    from . import AskedPart
 
 _ALIKE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
@@ -27,7 +27,7 @@ _NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 class Edit:
     """The statement at ``at`` of a function, by ``file``, ``line`` and ``name``, of which ``what`` becomes."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: AskedPart) -> None:
         part = asked.part
         edit, instead = _EDITS[part["what"]]
         functions = written_at(part["file"], part["line"], part["name"])
@@ -133,7 +133,7 @@ def _if_allowed(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt
     return ast.If(_ours(), [statement], [])
 
 
-def _every(asked: Asked) -> Any:
+def _every(asked: AskedPart) -> Any:
     every, left = asked.part["every"], 0
 
     def is_due() -> bool:
@@ -168,7 +168,7 @@ def _is_plain(value: ast.expr) -> bool:
     return isinstance(value, ast.Name)
 
 
-def _is_logged(asked: Asked) -> Any:
+def _is_logged(asked: AskedPart) -> Any:
     logging = library("logging")
 
     def is_wanted(logger: Any, level: int) -> bool:
@@ -192,7 +192,7 @@ def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
     return None
 
 
-def _arrays_first(asked: Asked) -> Any:
+def _arrays_first(asked: AskedPart) -> Any:
     """Make one array of a list of arrays before torch makes a tensor of it."""
     numpy, torch = library("numpy"), library("torch")
 

@@ -10,13 +10,13 @@ TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from . import Asked
+    from . import AskedPart
 
 
 class Setting:
     """The setting ``what``."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: AskedPart) -> None:
         self._set, self.take_off = _SETTINGS[asked.part["what"]](asked.part)
         self._reached = asked.reached
 
