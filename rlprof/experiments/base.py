@@ -19,7 +19,7 @@ class CannotTreatError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Callee:
+class SeenCallee:
     """A function of Python's that a line was seen to call."""
 
     operand: str
@@ -65,14 +65,14 @@ class Patient:
         statement = self.statement(file, line)
         return {} if statement is None else self.values.of(file, statement)
 
-    def callees(self, file: str, line: int) -> Sequence[Callee]:
+    def callees(self, file: str, line: int) -> Sequence[SeenCallee]:
         """Return the functions of Python's that the statement at a line was seen to call."""
         found = []
         for operand, value in self.known(file, line).items():
             fields = value.fields
             if "function" in fields and "file" in fields and fields.get("line", "").isdigit():
                 name = fields["function"].rpartition(".")[2]
-                found.append(Callee(operand, fields["file"], int(fields["line"]), name))
+                found.append(SeenCallee(operand, fields["file"], int(fields["line"]), name))
         return found
 
     def edit(self, what: str, file: str, line: int, **more: str | int) -> TreatmentPart:

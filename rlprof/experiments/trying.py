@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal, rate_between
-from rlprof.experiments.turns import Slot, Turns
+from rlprof.experiments.turns import Slot, SlotTurns
 from rlprof.model.experiment import TryOutcome
 from rlprof.recording.experimenting import AgentOfProcess
 from rlprof.recording.treatment_desk import TreatmentState, TreatmentTold
@@ -51,7 +51,7 @@ class TreatmentTry:
         ends_s: float,
         begun_s: float,
     ) -> None:
-        self.turns = Turns(slot_s, lengthens=lengthens)
+        self.turns = SlotTurns(slot_s, lengthens=lengthens)
         self.begun_s = begun_s
         self._number, self._data = number, data
         self._rhythm = rhythm

@@ -42,7 +42,7 @@ class Slot(NamedTuple):
 
 
 @dataclass
-class Turns:
+class SlotTurns:
     """The slots of one experiment. Ask for :meth:`next`, and tell its rate by :meth:`add`."""
 
     slot_s: float
