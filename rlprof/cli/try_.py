@@ -63,6 +63,14 @@ def try_(
         bool,
         typer.Option("--list", help="List the treatments, with the findings that each tries."),
     ] = False,
+    ceilings: Annotated[
+        bool,
+        typer.Option(
+            "--ceilings",
+            help="Free the training of each of its parts in turn (environment, inference, learning, ...): how fast it "
+            "would be without.",
+        ),
+    ] = False,
     keep_going: Annotated[
         bool,
         typer.Option("--keep-going", help="Let it train on, untreated, once all is measured."),
@@ -108,6 +116,7 @@ def try_(
             finding=finding,
             own=own,
             only_own=bool(own) and finding is None,
+            ceilings=ceilings,
             keeps_going=keep_going,
         ),
         tell=_tell,

@@ -73,6 +73,8 @@ class TryPlan:
     own: Sequence[PlannedFinding] = ()
     """Treatments of the user's own."""
     only_own: bool = False
+    ceilings: bool = False
+    """True to free the training of each of its parts in turn, in place of trying findings."""
     keeps_going: bool = False
     """True if the training goes on untreated once all is measured."""
 
@@ -146,7 +148,9 @@ class Conductor:
         if self._planner is None:
             if bench.elapsed_s >= self._next_plan_s:
                 bench.keep_texts()
-                self._planner = PlannerProcess(self.plan.run_file, now_s)
+                self._planner = PlannerProcess(
+                    self.plan.run_file, now_s, of_ceilings=self.plan.ceilings
+                )
                 bench.helped_by(self._planner.process)
             return
         try:
@@ -328,7 +332,7 @@ def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) 
         treatment=option.treatment,
         kind=TreatmentKind(option.kind),
         outcome=outcome,
-        predicted=Range(planned.low, planned.high) if planned.finding else None,
+        predicted=Range(planned.low, planned.high) if planned.high else None,
         measured=measured,
         pairs=turns.pairs,
         slot_s=turns.longest_s,

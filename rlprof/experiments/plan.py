@@ -6,14 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.experiments.base import CannotTreatError, Patient, Treatment
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
+from rlprof.experiments.parts import PartOfTraining, parts_of
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import ITERATIONS, UPDATES
+from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Recording
 from rlprof.report.findings import look_into
 from rlprof.source.values import Values
+from rlprof.units import percent
 
 STEADY_S: Final = 5.0
 """Length of the steady phase from which on its findings are worth a try."""
@@ -68,11 +71,48 @@ class Plan:
     findings: list[PlannedFinding] = field(default_factory=list)
 
 
+def plan_ceilings(recording: Recording) -> Plan:
+    """Find out how far a run has come, and how to free it of each part of training in turn."""
+    found = look_into(recording)
+    if _steady_s(found.profile) < STEADY_S:
+        return Plan(is_steady=False)
+    return Plan(
+        True,
+        *_counter(recording),
+        [
+            PlannedFinding(
+                finding="",
+                rank=rank,
+                title=f"{part.component} takes {percent(part.share)} of the time",
+                file=part.functions[0].file,
+                line=part.functions[0].line,
+                function=part.functions[0].name,
+                low=part.share,
+                high=part.share,
+                options=[_freed(part)],
+            )
+            for rank, part in enumerate(parts_of(found.at_pace, found.profile.components), 1)
+        ],
+    )
+
+
+def _freed(part: PartOfTraining) -> PlannedOption:
+    names = ", ".join(function.name for function in part.functions)
+    return PlannedOption(
+        f"free-{part.component.replace(' ', '-')}",
+        f"answers {names} from memory, so that {part.component} costs next to nothing",
+        TreatmentKind.CEILING.value,
+        [
+            dict(call("from-memory", function.file, function.line, function.name, within=1))
+            for function in part.functions
+        ],
+    )
+
+
 def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> Plan:
     """Find out how far a run has come, and which treatments fit its findings."""
     found = look_into(recording)
-    steady_s = _steady_s(found.profile)
-    if steady_s < STEADY_S:
+    if _steady_s(found.profile) < STEADY_S:
         return Plan(is_steady=False)
     counter, unit = _counter(recording)
     sources, values = found.profile.sources, Values(found.profile.values)

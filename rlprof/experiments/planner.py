@@ -1,6 +1,6 @@
 """Plan experiments in a process of its own: the recorder goes on meanwhile.
 
-``python -m rlprof.experiments.planner RUN`` prints a :class:`Plan` as JSON, or an error as ``{"error": ...}``.
+It prints a :class:`Plan` as JSON, or says on stderr why it cannot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from rlprof.errors import MeasureError, RlprofError
-from rlprof.experiments.plan import Plan, plan_experiments
+from rlprof.experiments.plan import Plan, plan_ceilings, plan_experiments
 
 _PATIENCE_S: Final = 60.0
 """For a plan to be made, on a machine that trains."""
@@ -24,7 +24,7 @@ _PATIENCE_S: Final = 60.0
 class PlannerProcess:
     """One plan in the making."""
 
-    def __init__(self, run_file: Path, begun_s: float) -> None:
+    def __init__(self, run_file: Path, begun_s: float, *, of_ceilings: bool = False) -> None:
         self._begun_s = begun_s
         # Not what the program's environment may set for its own Python.
         environment = {
@@ -34,7 +34,7 @@ class PlannerProcess:
         # Files and no pipes: nobody reads while it writes.
         self._told, self._errors = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - until the plan is there
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, package, str(run_file)],
+            [sys.executable, "-c", _START, package, str(run_file), str(int(of_ceilings))],
             stdin=subprocess.DEVNULL,
             stdout=self._told,
             stderr=self._errors,
@@ -66,7 +66,8 @@ class PlannerProcess:
 
 _START: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from rlprof.experiments.planner import main; main(sys.argv[2])"
+    "from rlprof.experiments.planner import main; "
+    "main(sys.argv[2], of_ceilings=sys.argv[3] == '1')"
 )
 
 
@@ -78,12 +79,15 @@ def _failed(why: str) -> MeasureError:
     )
 
 
-def main(run_file: str) -> None:
+def main(run_file: str, *, of_ceilings: bool) -> None:
     from rlprof.experiments.discovered import treatments
     from rlprof.runfile.reader import read_run
 
     try:
-        plan = plan_experiments(read_run(Path(run_file)), treatments())
+        recording = read_run(Path(run_file))
+        plan = (
+            plan_ceilings(recording) if of_ceilings else plan_experiments(recording, treatments())
+        )
     except RlprofError as error:
         sys.exit(error.message)
     sys.stdout.buffer.write(msgspec.json.encode(plan))

@@ -166,6 +166,13 @@ class Samples:
     def __len__(self) -> int:
         return len(self.window)
 
+    def us_by_node(self, nodes: int) -> list[int]:
+        """Return the wall time of each of that many nodes, asleep or not (µs)."""
+        times = [0] * nodes
+        for node, wall in zip(self.node, self.wall_us, strict=True):
+            times[node] += wall
+        return times
+
     def rows(self) -> Iterator[tuple[int, int, int, int, int, int]]:
         """Yield (window, thread, node, wall_us, idle_us, cpu_us)."""
         return zip(

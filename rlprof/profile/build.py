@@ -61,9 +61,7 @@ def _name_nodes(draft: Draft) -> None:
     """Note what each node waits for, and which part of training it is."""
     recording = draft.recording
     draft.wait_kinds = draft.pace.wait_kinds
-    time_us = [0] * len(recording.nodes)
-    for node, wall in zip(recording.samples.node, recording.samples.wall_us, strict=True):
-        time_us[node] += wall
+    time_us = recording.samples.us_by_node(len(recording.nodes))
     draft.parts = classify_components(recording.nodes, recording.sources, time_us)
 
 

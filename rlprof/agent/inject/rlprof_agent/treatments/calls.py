@@ -29,7 +29,9 @@ class Calls:
         functions = (
             [named(part["module"], part["qualname"])]
             if "module" in part
-            else written_at(part["file"], part["line"], part["name"])
+            else written_at(
+                part["file"], part["line"], part["name"], within=bool(part.get("within"))
+            )
         )
         code = SwappedCode(
             functions,

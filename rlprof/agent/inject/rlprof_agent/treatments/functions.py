@@ -6,6 +6,7 @@ next call.
 
 from __future__ import annotations
 
+from dis import findlinestarts
 from types import CodeType, FunctionType
 
 from ..counted.calls import is_counting, of_counting, original_of
@@ -24,8 +25,8 @@ _RESUMES = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines, whose call only makes an object."""
 
 
-def written_at(file: str, line: int, name: str) -> list[FunctionType]:
-    """All functions whose code begins at ``line`` of ``file``, be they one for each closure.
+def written_at(file: str, line: int, name: str, *, within: bool = False) -> list[FunctionType]:
+    """All functions whose code begins at ``line`` of ``file``, or has it ``within``; be they one for each closure.
 
     Raises ``AbsentError`` where there is none, ``RefusedError`` as :func:`expect_no_compiler` does.
     """
@@ -33,14 +34,19 @@ def written_at(file: str, line: int, name: str) -> list[FunctionType]:
         each
         for each in gc.get_objects()
         if type(each) is FunctionType
-        and each.__code__.co_firstlineno == line
         and each.__code__.co_name == name
         and each.__code__.co_filename == file
+        and (_has_line(each.__code__, line) if within else each.__code__.co_firstlineno == line)
     ]
     if not found:
         raise AbsentError(name)
     expect_no_compiler()
     return found
+
+
+def _has_line(code: CodeType, line: int) -> bool:
+    last = max([number for _, number in findlinestarts(code) if number], default=0)
+    return code.co_firstlineno <= line <= last
 
 
 def named(module: str, qualname: str) -> FunctionType:
