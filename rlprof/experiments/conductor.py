@@ -52,6 +52,9 @@ LONGEST_TRY_S: Final = 30.0
 MOST_SLOTS: Final = 12
 """Slots for which there is time in any case."""
 
+MOST_BOTH_SLOTS: Final = 25
+"""The same where longer ones are compared with them: five pairs, and three of twice the length."""
+
 TERMINATE_AFTER_S: Final = 8.0
 """For a training to end by itself after Ctrl-C: it may write a checkpoint."""
 
@@ -243,13 +246,15 @@ class Conductor:
         self._number += 1
         slot_s = self._slot_s(agents)
         option, *others = options
-        longest_s = max(LONGEST_TRY_S, MOST_SLOTS * slot_s)
+        lengthens = slot_s <= FED_SLOT_S and not self._rhythm.has_cycles
+        most = MOST_BOTH_SLOTS if lengthens else MOST_SLOTS
+        longest_s = max(LONGEST_TRY_S, most * slot_s)
         trying = TreatmentTry(
             self._number,
             as_bytes(option.parts),
             self._rhythm,
             slot_s=slot_s,
-            lengthens=slot_s <= FED_SLOT_S and not self._rhythm.has_cycles,
+            lengthens=lengthens,
             # Of several processes nobody knows whose wait for a core holds up whom.
             leaves_queue_out=len(agents) == 1 and not option.changes_load,
             ends_s=min(now_s + longest_s, self._began_s + self.plan.budget_s),

@@ -1169,6 +1169,14 @@ def test_a_coroutine_function_stays_one():
     assert inspect.iscoroutinefunction(module.Maze.walk)
 
 
+def test_a_coroutine_function_refuses_wrong_arguments_where_it_is_called():
+    module = envs_module()
+    custom.count_target(module, "Maze.walk")
+
+    with pytest.raises(TypeError, match=r"walk\(\) takes 2 positional arguments but 3 were given"):
+        module.Maze().walk(1, None)
+
+
 @pytest.mark.parametrize(
     ("qualname", "state"),
     [

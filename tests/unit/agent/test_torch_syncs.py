@@ -107,6 +107,12 @@ def test_methods_give_what_they_gave_before(mailbox):
 
 
 @pytest.mark.parametrize("name", ["item", "cpu", "to"])
+def test_what_stands_in_the_class_has_the_names_of_a_function(mailbox, name):
+    there = vars(Tensor)[name]
+    assert (there.__name__, there.__qualname__) == (name, f"Tensor.{name}")
+
+
+@pytest.mark.parametrize("name", ["item", "cpu", "to"])
 def test_methods_can_be_mocked_by_their_own_specification(mailbox, name):
     with mock.patch.object(Tensor, name, autospec=True, return_value=7):
         assert getattr(Tensor(), name)() == 7

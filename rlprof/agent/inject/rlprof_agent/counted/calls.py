@@ -45,7 +45,10 @@ def counting(original: Any, counter: EventCounter) -> Any:
     if code is None:
         return in_place_of(original, _any_call(original, counter))
     if code.co_flags & _CO_COROUTINE:
-        return in_place_of(original, _awaited_call(original, counter))
+        awaited = (
+            _awaited_call_with_one if takes_self_and_one_more(code) else _awaited_call_with_any
+        )
+        return in_place_of(original, awaited(original, counter))
     if takes_self_and_one_more(code):
         return in_place_of(original, _one_argument_call(original, counter))
     return in_place_of(original, _any_call(original, counter))
@@ -239,10 +242,30 @@ def _any_call(original: Any, counter: EventCounter) -> Any:
     return counted
 
 
-def _awaited_call(original: Any, counter: EventCounter) -> Any:
+# Tasks of one thread take turns, so that calls inside calls cannot be told apart: all that are awaited count.
+
+
+def _awaited_call_with_one(original: Any, counter: EventCounter) -> Any:
+    """Raise TypeError for wrong arguments where it is called, and not where it is awaited."""
     __class__ = None
 
-    # Tasks of one thread take turns, so that calls inside calls cannot be told apart: all count.
+    async def counted(self: Any, argument: Any) -> Any:
+        if False:
+            return __class__
+        try:
+            result = await original(self, argument)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+        counter.cell[0] += counter.size_of(self)
+        return result
+
+    return counted
+
+
+def _awaited_call_with_any(original: Any, counter: EventCounter) -> Any:
+    __class__ = None
+
     async def counted(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__

@@ -95,6 +95,9 @@ class CountedMethod:
     def __init__(self, name: str, tensor: Any) -> None:
         self._tensor = tensor
         self.original = getattr(tensor, name)
+        # Who goes through what the class has reads these of everything that can be called.
+        self.__name__, self.__qualname__ = self.original.__name__, self.original.__qualname__
+        self.__doc__ = self.original.__doc__
         self.bind = type(self.original).__get__
         self._torch_c = sys.modules["torch._C"]
         self.modes = self._torch_c._len_torch_function_stack
