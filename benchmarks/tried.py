@@ -134,8 +134,8 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     arguments = parser.parse_args()
-    if arguments.rounds < 1:
-        parser.error("one round is the least")
+    if arguments.rounds < 2:
+        parser.error("of fewer than two rounds nobody knows how far they lie apart")
     # So that being ended ends the programs, too: they would spoil what is measured next.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory() as scratch:

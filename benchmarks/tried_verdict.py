@@ -14,6 +14,9 @@ from verdict import Measured
 
 GAIN = "gain"
 
+KNOWN = 0.05
+"""Standard error of a true saving, above which it judges nothing: the machine was not quiet."""
+
 NOT_LISTED = "not listed by the time of the plan"
 
 
@@ -74,18 +77,24 @@ class TriedVerdict:
     """None where nothing was measured in turns."""
 
     @property
+    def truth(self) -> Measured | None:
+        """The true saving, if it is known well enough to judge by."""
+        is_known = self.true is not None and self.true.uncertainty <= KNOWN
+        return self.true if is_known else None
+
+    @property
     def error(self) -> float | None:
         """Share measured in turns less the true one, in percentage points."""
-        if self.tried.measured is None or self.true is None:
+        if self.tried.measured is None or self.truth is None:
             return None
-        return 100 * (self.tried.measured.median - self.true.median)
+        return 100 * (self.tried.measured.median - self.truth.median)
 
     @property
     def error_of_samples(self) -> float | None:
         """The same of the middle of the range that samples told."""
-        if self.tried.predicted is None or self.true is None:
+        if self.tried.predicted is None or self.truth is None:
             return None
-        return 100 * (sum(self.tried.predicted) / 2 - self.true.median)
+        return 100 * (sum(self.tried.predicted) / 2 - self.truth.median)
 
     @property
     def holds(self) -> bool | None:
@@ -93,12 +102,12 @@ class TriedVerdict:
 
         The interval is widened by what the truth itself does not know.
         """
-        measured = self.tried.measured
-        if measured is None or self.true is None:
+        measured, truth = self.tried.measured, self.truth
+        if measured is None or truth is None:
             return None
-        unknown = self.true.uncertainty
-        is_below = self.true.median <= measured.high + unknown
-        return is_below and (self.tried.kind != GAIN or measured.low - unknown <= self.true.median)
+        unknown = truth.uncertainty
+        is_below = truth.median <= measured.high + unknown
+        return is_below and (self.tried.kind != GAIN or measured.low - unknown <= truth.median)
 
     def row(self) -> list[str]:
         tried, true = self.tried, self.true
@@ -109,6 +118,11 @@ class TriedVerdict:
             told = f"{measured.median:.2f} [{measured.low:.2f}, {measured.high:.2f}]"
             told += ", not clear" if tried.outcome == "not-clear" else ""
         predicted, error = tried.predicted, self.error
+        if true is None:
+            saved = ""
+        else:
+            saved = f"{true.median:.2f} ({min(true.savings):.2f} to {max(true.savings):.2f})"
+            saved += "" if self.truth else ", not known"
         return [
             self.name,
             f"`{self.finding}`",
@@ -116,9 +130,7 @@ class TriedVerdict:
             tried.kind,
             "" if predicted is None else f"[{predicted[0]:.2f}, {predicted[1]:.2f}]",
             told,
-            ""
-            if true is None
-            else f"{true.median:.2f} ({min(true.savings):.2f} to {max(true.savings):.2f})",
+            saved,
             "" if error is None else f"{error:+.1f}",
             {None: "", True: "yes", False: "**no**"}[self.holds],
             str(tried.pairs) if tried.pairs else "",
@@ -137,9 +149,12 @@ def totals(judged: Sequence[TriedVerdict]) -> list[tuple[str, str]]:
             _share([verdict.tried.measured is not None for verdict in judged]),
         )
     ]
-    if measured:
-        clear = [verdict.tried.outcome == "measured" for verdict in measured]
+    tried = [verdict for verdict in judged if verdict.tried.measured is not None]
+    if tried:
+        clear = [verdict.tried.outcome == "measured" for verdict in tried]
         rows.append(("of these, clear before the time was up", _share(clear)))
+        known = [verdict.truth is not None for verdict in tried]
+        rows.append(("of these, with a truth that is known to judge by", _share(known)))
     if gains:
         rows += [
             ("gains, error", _errors([verdict.error for verdict in gains])),
@@ -157,8 +172,8 @@ def totals(judged: Sequence[TriedVerdict]) -> list[tuple[str, str]]:
             ),
             ("ceilings, middle above the truth", _errors([each.error for each in ceilings])),
         ]
-    if measured:
-        seconds = [verdict.tried.seconds for verdict in measured]
+    if tried:
+        seconds = [verdict.tried.seconds for verdict in tried]
         rows.append(
             ("seconds for a finding", f"{median(seconds):.0f} (at most {max(seconds):.0f})")
         )

@@ -79,6 +79,16 @@ def test_a_truth_that_scatters_widens_the_interval(judged):
     assert judged(an_experiment(), savings=(0.30, 0.36, 0.42)).holds
 
 
+def test_a_truth_that_scatters_too_far_judges_nothing(judged, script):
+    verdict = judged(an_experiment(), savings=(0.27, 0.88))
+
+    assert (verdict.error, verdict.holds) == (None, None)
+    assert verdict.row()[6] == "0.57 (0.27 to 0.88), not known"
+    assert dict(script("tried_verdict").totals([verdict]))[
+        "of these, with a truth that is known to judge by"
+    ] == ("0 of 1 (0 %)")
+
+
 def test_gains_and_ceilings_are_told_apart(judged, script):
     gain = judged(an_experiment(), savings=(0.42,))
     ceiling = judged(an_experiment(kind="ceiling"), savings=(0.3,))
