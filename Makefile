@@ -14,7 +14,7 @@ PYTHON ?=
 # Tests run so many at a time. Those with real processes need a core each, or more.
 WORKERS ?= 2
 
-.PHONY: help demo test lint format types imports unit properties e2e slow gpu wheel bench accuracy attack clean browser docs-images
+.PHONY: help demo test lint format types imports unit properties e2e slow gpu wheel bench accuracy tried attack clean browser docs-images
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ bench: $(VENV)/.dev-installed ## the measured figures: overhead, speed, accuracy
 accuracy: $(VENV)/.dev-installed ## are prices true: programs with one fault, and healthy ones (more than an hour)
 	mkdir -p build
 	$(BIN)/python benchmarks/accuracy.py --json build/accuracy.json
+
+tried: $(VENV)/.dev-installed ## is what `rlprof try` measures true: the same programs (some two hours)
+	mkdir -p build
+	$(BIN)/python benchmarks/tried.py --json build/tried.json
 
 # Two seeds side by side, so with more patience; the table of docs/reliability.md comes from it. Root tries more rows.
 SEED ?= 1

@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 from cases import SPS_OF_A_STAGE, Case, innocents, ladder_steps, pairs
@@ -54,9 +54,18 @@ class ProgramFailedError(Exception):
     """A program or rlprof did not end as it should; the message shows what it printed."""
 
 
-def run_to_the_end(command: Sequence[str], folder: Path | None = None) -> str:
-    """The command's stdout. With all its workers it is ended when it takes too long."""
-    shown = " ".join(command)
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def ended(
+    command: Sequence[str], folder: Path | None = None, *, timeout_s: float = RUN_TIMEOUT_S
+) -> Ended:
+    """Run ``command`` to its end. With all its workers it is ended when it takes too long."""
     process = subprocess.Popen(
         list(command),
         cwd=folder,
@@ -66,15 +75,22 @@ def run_to_the_end(command: Sequence[str], folder: Path | None = None) -> str:
         text=True,
     )
     try:
-        stdout, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
+        stdout, stderr = process.communicate(timeout=timeout_s)
     except BaseException as reason:
         kill_tree(process.pid)
         process.communicate()
         if isinstance(reason, subprocess.TimeoutExpired):
-            raise ProgramFailedError(f"{shown} took more than {RUN_TIMEOUT_S} s") from reason
+            shown = " ".join(command)
+            raise ProgramFailedError(f"{shown} took more than {timeout_s:g} s") from reason
         raise
-    if process.returncode:
-        raise ProgramFailedError(f"{shown} ended with {process.returncode}\n{stdout}\n{stderr}")
+    return Ended(process.returncode, stdout, stderr)
+
+
+def run_to_the_end(command: Sequence[str], folder: Path | None = None) -> str:
+    """The command's stdout."""
+    code, stdout, stderr = ended(command, folder)
+    if code:
+        raise ProgramFailedError(f"{' '.join(command)} ended with {code}\n{stdout}\n{stderr}")
     return stdout
 
 
@@ -110,11 +126,16 @@ def timed(case: Case, patience_s: float, arguments: Sequence[str]) -> Run:
     return Run(rate_of(case, arguments), others.cores)
 
 
-def predicted(case: Case, run_file: Path) -> Prediction:
-    """What the report on a recording says."""
+def report_on(run_file: Path) -> dict[str, Any]:
     rlprof = [sys.executable, "-m", "rlprof"]
     report = run_to_the_end([*rlprof, "report", str(run_file), "--format", "json"])
-    return read_prediction(json.loads(report), case.expected)
+    document: dict[str, Any] = json.loads(report)
+    return document
+
+
+def predicted(case: Case, run_file: Path) -> Prediction:
+    """What the report on a recording says."""
+    return read_prediction(report_on(run_file), case.expected)
 
 
 def measure(case: Case, folder: Path, recordings: int, rounds: int, patience_s: float) -> None:
@@ -125,19 +146,27 @@ def measure(case: Case, folder: Path, recordings: int, rounds: int, patience_s: 
         wait_for_quiet(QUIET_CORES, patience_s)
         run_file = folder / f"{number}.rlprof"
         run_to_the_end(rlprof_run(run_file, command=[sys.executable, *case.recorded]))
+    measure_pairs(case, folder, rounds, patience_s)
+
+
+def measure_pairs(case: Case, folder: Path, rounds: int, patience_s: float) -> None:
+    """Time ``case`` before and after its fix, if it has one."""
     if case.after is not None:
         run = partial(timed, case, patience_s)
         timings = in_pairs(rounds, partial(run, case.before), partial(run, case.after))
         (folder / MEASUREMENTS).write_text(json.dumps(timings) + "\n")
 
 
+def measured_pairs(folder: Path) -> Measured:
+    """Return what :func:`measure_pairs` left there."""
+    timings = json.loads((folder / MEASUREMENTS).read_text())
+    return Measured.of([(Run(*before), Run(*after)) for before, after in timings])
+
+
 def judge(case: Case, folder: Path) -> Verdict:
     """What the reports say of the recordings in ``folder``, against what was measured."""
     predictions = tuple(predicted(case, run_file) for run_file in sorted(folder.glob("*.rlprof")))
-    measured = None
-    if case.after is not None:
-        timings = json.loads((folder / MEASUREMENTS).read_text())
-        measured = Measured.of([(Run(*before), Run(*after)) for before, after in timings])
+    measured = None if case.after is None else measured_pairs(folder)
     verdict = Verdict(case.name, case.expected, predictions, measured)
     say("  " + " | ".join(pair_row(verdict) if measured else innocent_row(verdict)))
     return verdict

@@ -20,6 +20,13 @@ else:
 
 EXPECTED = PROGRAMS / "expected.toml"
 
+LONG = {
+    "bandit": ("--runs", "100000"),
+    "actor_learner": ("--epochs", "100000"),
+    "ppo": ("--updates", "1000000"),
+}
+"""Arguments with which an example trains for minutes, and does the same otherwise."""
+
 SPS_OF_A_STAGE = re.compile(r"([\d.]+) sps")
 
 
@@ -35,10 +42,16 @@ class Case:
     """Of a run without rlprof; may be longer."""
     after: tuple[str, ...] | None
     """The same with the fault put right; None for an innocent."""
+    long: tuple[str, ...] = ()
+    """Of a run of some minutes, to be interrupted."""
     by_wall: bool = False
     """Whether the fix saves time of the run as a whole, and not per step."""
     prints_words: bool = False
     """Whether the rate is printed as ``123 sps``, as the examples do, and not as JSON."""
+
+
+LONG_S = 150
+"""Length of long runs of the programs with one fault."""
 
 
 def pairs(seconds: float) -> list[Case]:
@@ -55,6 +68,7 @@ def pairs(seconds: float) -> list[Case]:
                 recorded=(program,),
                 before=timed,
                 after=(*timed, "--fixed"),
+                long=(program, "--seconds", f"{LONG_S}"),
                 by_wall=row.get("measured_by") == "wall",
             )
         )
@@ -123,8 +137,19 @@ def _step(
         recorded=(str(example), *before["args"]),
         before=(str(example), *before.get("sps_args", before["args"])),
         after=(str(example), *after.get("sps_args", after["args"])),
+        long=(str(example), *_without_length(before), *LONG[example.name]),
         prints_words=True,
     )
+
+
+def _without_length(stage: Mapping[str, Any]) -> list[str]:
+    """Arguments of a stage but for those that say how long it takes."""
+    arguments = [*stage["args"]]
+    for option, _ in LONG.values():
+        if option in arguments:
+            at = arguments.index(option)
+            del arguments[at : at + 2]
+    return arguments
 
 
 def _table(name: str) -> Mapping[str, dict[str, Any]]:

@@ -100,7 +100,9 @@ def test_the_examples_of_the_guide_are_written_as_the_rest(path, check):
     assert answer.returncode == 0, answer.stdout
 
 
-@pytest.mark.parametrize(("kind", "passed"), [("detectors", 4), ("renderers", 3)])
+@pytest.mark.parametrize(
+    ("kind", "passed"), [("detectors", 4), ("renderers", 3), ("treatments", 3)]
+)
 def test_the_plugins_of_the_guide_pass_their_own_tests(kind, passed, tmp_path):
     examples = examples_of_the_guide()
     plugin, its_test = sorted(path for path in examples if f"/{kind}/" in path)
