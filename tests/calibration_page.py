@@ -22,6 +22,7 @@ SUBJECTS = {
     "device": "Traces of GPUs",
     "scaling": "Ladders",
     "report": "Reports",
+    "experiments": "Experiments",
     "recording": "Recording",
 }
 """The title of each package that has such numbers, in the order of the page."""

@@ -61,7 +61,7 @@ TERMINATE_AFTER_S: Final = 8.0
 KILL_AFTER_S: Final = 12.0
 
 OTHERS: Final = 0.25
-"""Cores that other programs used while something was measured, from which on it is told."""
+"""Cores that other programs used meanwhile, from which on it is told."""
 
 
 @dataclass(frozen=True, slots=True)
