@@ -25,8 +25,11 @@ FIRST_PLAN_S: Final = 10.0
 NEXT_PLAN: Final = 1.4
 """Times the seconds at one plan, after which the next is made if the steady phase had not begun."""
 
-POLL: Final = 0.01
-"""Part of a slot after which counts are read again: so exactly its ends are known."""
+FINE_POLL: Final = 0.01
+"""Part of a slot after which counts are read again: so exactly the ends of its units are known."""
+
+POLL: Final = 0.05
+"""The same where units are shorter than that: whenever counts are read, they are right."""
 
 WAIT_S: Final = 0.2
 """How often it is looked whether something is due, while nothing is measured."""
@@ -134,7 +137,7 @@ class Conductor:
             self._next(bench, agents, now_s)
         else:
             self._follow(bench, agents, now_s)
-        return POLL * (SHORTEST_SLOT_S if self._rhythm is None else self._slot_s(agents))
+        return self._poll_s(agents)
 
     def target_ended(self, bench: Bench) -> None:
         if self._planner is not None:
@@ -290,6 +293,14 @@ class Conductor:
         if _has_held(experiment) and under_way.planned.finding:
             self._held.append((under_way.planned, under_way.option))
         bench.keep(self.experiments)
+
+    def _poll_s(self, agents: Sequence[AgentOfProcess]) -> float:
+        rhythm = self._rhythm
+        if rhythm is None:
+            return FINE_POLL * SHORTEST_SLOT_S
+        slot_s = self._slot_s(agents)
+        is_fine = rhythm.has_cycles or rhythm.unit_s > FINE_POLL * slot_s
+        return (FINE_POLL if is_fine else POLL) * slot_s
 
     def _slot_s(self, agents: Sequence[AgentOfProcess]) -> float:
         rhythm = self._rhythm
