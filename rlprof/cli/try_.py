@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,8 +20,8 @@ from rlprof.errors import UsageError
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
 if TYPE_CHECKING:
+    from rlprof.experiments.conductor import Conductor
     from rlprof.experiments.plan import PlannedFinding
-    from rlprof.recording.recorder import RunEnd
 
 _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
 _EVERY: Final = 50
@@ -132,18 +134,31 @@ def try_(
     )
     _tell(f"records into {run_file} until the training is steady, then tries its findings")
     ended = record(settings, experimenter=conductor)
-    _after(ended, run_file)
+    if ended.failure is not None:
+        _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
+    elif conductor.restarts and not ended.was_told_to_end:
+        _try_by_runs(conductor, settings)
+    _show(run_file)
     if conductor.failure is not None:
         raise conductor.failure
     if output is None:
         point_latest_at(run_file)
 
 
-def _after(ended: RunEnd, run_file: Path) -> None:
-    import sys
+def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:
+    """Try what cannot be switched while the training runs, in what is left of the budget."""
+    from rlprof.experiments.restarting import RestartTries
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
+    from rlprof.runfile.amending import amend_experiments
 
-    if ended.failure is not None:
-        _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
+    tries = RestartTries(settings.command, settings.script, settings.steps_from, _tell)
+    with suppress(Interrupted), interruptible(), adopting_orphans():
+        tries.run(conductor.restarts, conductor.budget_left_s)
+    amend_experiments(settings.run_file, [*conductor.experiments, *tries.experiments])
+
+
+def _show(run_file: Path) -> None:
     from rlprof.renderers.terminal import RENDERER
 
     text = RENDERER.render(load_report(run_file), terminal_options(sys.stderr))

@@ -16,6 +16,7 @@ from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
+from rlprof.recording.ending import TrainingEnd
 from rlprof.recording.experimenting import AgentOfProcess, Bench, CpuTimes
 from rlprof.recording.treatment_desk import as_bytes
 
@@ -57,11 +58,6 @@ MOST_SLOTS: Final = 12
 
 MOST_BOTH_SLOTS: Final = 25
 """The same where longer ones are compared with them: five pairs, and three of twice the length."""
-
-TERMINATE_AFTER_S: Final = 8.0
-"""For a training to end by itself after Ctrl-C: it may write a checkpoint."""
-
-KILL_AFTER_S: Final = 12.0
 
 OTHERS: Final = 0.25
 """Cores that other programs used meanwhile, from which on it is told."""
@@ -105,6 +101,8 @@ class Conductor:
     experiments: list[Experiment] = field(default_factory=list)
     failure: RlprofError | None = None
     """Why nothing could be tried."""
+    restarts: list[PlannedFinding] = field(default_factory=list)
+    """Findings whose treatment is applied where a run starts."""
     _planner: PlannerProcess | None = None
     _next_plan_s: float = FIRST_PLAN_S
     _made: Plan | None = None
@@ -118,14 +116,12 @@ class Conductor:
     _number: int = 0
     _held: list[tuple[PlannedFinding, PlannedOption]] = field(default_factory=list)
     _is_done: bool = False
-    _ending_s: float | None = None
-    _asked: int = 0
-    """How often the training was asked to end."""
+    _end: TrainingEnd = field(default_factory=TrainingEnd)
 
     def turn(self, bench: Bench) -> float:
         now_s = time.monotonic()
         if self._is_done:
-            return self._see_off(bench, now_s)
+            return self._see_off(bench)
         if self._made is None:
             self._follow_plan(bench, now_s)
             return WAIT_S
@@ -138,6 +134,11 @@ class Conductor:
         else:
             self._follow(bench, agents, now_s)
         return self._poll_s(agents)
+
+    @property
+    def budget_left_s(self) -> float:
+        """Seconds for what is tried after the training has ended."""
+        return max(0.0, self.plan.budget_s - sum(each.seconds for each in self.experiments))
 
     def target_ended(self, bench: Bench) -> None:
         if self._planner is not None:
@@ -177,8 +178,11 @@ class Conductor:
         self._waiting = self._chosen(plan)
         for planned in [each for each in self._waiting if not each.options]:
             self.tell(words.not_tried(planned))
-        self._waiting = [each for each in self._waiting if each.options]
-        self.tell(words.begins(self._waiting, self.plan.budget_s))
+        self.restarts = [each for each in self._waiting if each.options and each.options[0].restart]
+        self._waiting = [
+            each for each in self._waiting if each.options and not each.options[0].restart
+        ]
+        self.tell(words.begins(self._waiting, self.restarts, self.plan.budget_s))
         bench.stop_recording()
         self._began_s = now_s
 
@@ -314,23 +318,14 @@ class Conductor:
 
     # The end
 
-    def _see_off(self, bench: Bench, now_s: float) -> float:
+    def _see_off(self, bench: Bench) -> float:
         """End the training as its user would, and then less politely."""
         leave(bench.agents())
         if self.plan.keeps_going and self.failure is None:
             return WAIT_S
-        if self._ending_s is None:
-            self._ending_s = now_s
+        if not self._end.has_begun:
             self.tell(words.ends_training())
-        steps = (
-            (0.0, bench.interrupt_target),
-            (TERMINATE_AFTER_S, bench.terminate_target),
-            (KILL_AFTER_S, bench.kill_all),
-        )
-        while self._asked < len(steps) and now_s - self._ending_s >= steps[self._asked][0]:
-            steps[self._asked][1]()
-            self._asked += 1
-        return WAIT_S
+        return self._end.go_on(bench)
 
 
 def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:

@@ -34,6 +34,8 @@ class PlannedOption:
     parts: list[dict[str, str | int]]
     changes_load: bool = False
     """As in :class:`~rlprof.experiments.base.Treatment`."""
+    restart: str = ""
+    """The same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ def _planned(
                 treatment.kind.value,
                 [dict(part) for part in parts],
                 treatment.changes_load,
+                treatment.restart,
             )
         )
     place = priced.finding.locations[0] if priced.finding.locations else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal, rate_between
-from rlprof.experiments.turns import Slot, SlotTurns
+from rlprof.experiments.turns import Slot, SlotTurns, is_clear
 from rlprof.model.experiment import TryOutcome
 from rlprof.recording.experimenting import AgentOfProcess
 from rlprof.recording.treatment_desk import TreatmentState, TreatmentTold
@@ -158,7 +158,9 @@ class TreatmentTry:
         if self.turns.is_enough:
             return TryEnd(TryOutcome.MEASURED)
         if now_s >= self._ends_s:
-            return TryEnd(TryOutcome.MEASURED if self.turns.is_clear else TryOutcome.NOT_CLEAR)
+            return TryEnd(
+                TryOutcome.MEASURED if is_clear(self.turns.measured) else TryOutcome.NOT_CLEAR
+            )
         return None
 
 

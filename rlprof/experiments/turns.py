@@ -6,12 +6,13 @@ buffered at the beginning of a slot belongs to the slot before: where long slots
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from math import exp, inf, log
+from math import exp, log
 from typing import Final, NamedTuple
 
-from rlprof.gate.statistics import Shift, paired_shift
+from rlprof.gate.statistics import paired_shift
 from rlprof.model.experiment import MeasuredShare
 
 ERROR: Final = 0.05
@@ -102,17 +103,9 @@ class SlotTurns:
         return max(self._ratios, default=self.slot_s)
 
     @property
-    def shift(self) -> Shift | None:
-        """That of all pairs that count; None before there are any bounds."""
-        ratios = [*chain(*self._ratios.values())]
-        return paired_shift(ratios, ERROR) if len(ratios) >= FIRST_PAIRS else None
-
-    @property
     def measured(self) -> MeasuredShare | None:
-        shift = self.shift
-        if shift is None or shift.low == -inf:
-            return None
-        return MeasuredShare(_saved(shift.middle), _saved(shift.low), _saved(shift.high))
+        """Return what all pairs that count come to; None before there are any bounds."""
+        return measured_share([*chain(*self._ratios.values())])
 
     @property
     def is_enough(self) -> bool:
@@ -132,13 +125,20 @@ class SlotTurns:
         measured = self.measured
         return measured is not None and measured.high < NOTHING
 
-    @property
-    def is_clear(self) -> bool:
-        """True if what is known by now may be told as a measurement."""
-        measured = self.measured
-        if measured is None:
-            return False
-        return measured.high - measured.low <= CLEAR or measured.high < NOTHING
+
+def measured_share(ratios: Sequence[float]) -> MeasuredShare | None:
+    """The saved share from the logarithm of treated over untreated rate of each pair; None where they are too few for bounds."""
+    if len(ratios) < FIRST_PAIRS:
+        return None
+    shift = paired_shift(ratios, ERROR)
+    return MeasuredShare(_saved(shift.middle), _saved(shift.low), _saved(shift.high))
+
+
+def is_clear(measured: MeasuredShare | None) -> bool:
+    """Tell whether what is known by now may be told as a measurement."""
+    if measured is None:
+        return False
+    return measured.high - measured.low <= CLEAR or measured.high < NOTHING
 
 
 def _saved(shift: float) -> float:

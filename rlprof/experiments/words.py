@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import exp, prod
 
 from rlprof.errors import MeasureError, UsageError
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
@@ -13,9 +13,12 @@ TOGETHER = "all-together"
 """In place of the id of a treatment: all those that gained something, at once."""
 
 
-def begins(planned: Sequence[PlannedFinding], budget_s: float) -> str:
-    count = len(planned)
-    return f"the training is steady: {count} finding{'s' if count != 1 else ''} to try, in {budget_s:g} s at most"
+def begins(
+    planned: Sequence[PlannedFinding], restarts: Sequence[PlannedFinding], budget_s: float
+) -> str:
+    count = len(planned) + len(restarts)
+    by_runs = f", {len(restarts)} of them by runs of their own" if restarts else ""
+    return f"the training is steady: {count} finding{'s' if count != 1 else ''} to try{by_runs}, in {budget_s:g} s at most"
 
 
 def tries(planned: PlannedFinding, option: PlannedOption) -> str:
@@ -52,6 +55,17 @@ def times(measured: MeasuredShare) -> str:
 
 def _times(saved: float) -> str:
     return f"{1 / max(1 - saved, 1e-3):.2f}×"
+
+
+def pair_of_runs(number: int, log_ratio: float) -> str:
+    return f"  pair {number}: {exp(log_ratio):.2f}× as fast treated"
+
+
+def pairs_of_runs(count: int, least: int) -> str:
+    """A note on a try by runs."""
+    if count < least:
+        return f"{count} pairs of runs, an interval takes {least}: give a larger --budget"
+    return "by runs that took turns"
 
 
 def ends_training() -> str:

@@ -21,6 +21,7 @@ from rlprof.gate.processes import (
 )
 from rlprof.gate.program import Counting, Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
+from rlprof.recording.ending import EndAfter
 from rlprof.recording.recorder import record
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
@@ -38,6 +39,8 @@ class PlannedRun:
     counting: Counting
     is_full: bool = False
     """Sampled as by ``rlprof run``; otherwise it is only counted."""
+    trains_s: float | None = None
+    """Seconds after its first step at which it is ended, as by Ctrl-C; None to let it come to its end."""
 
     @property
     def name(self) -> str:
@@ -113,8 +116,10 @@ def main() -> None:
     code, failure = 0, None
     try:
         with ending_all_without(int(parent), GRACE_S):
-            recorded = record(_settings(run))
-        code, failure = recorded.exit_code, recorded.failure
+            ends = None if run.trains_s is None else EndAfter(run.trains_s)
+            recorded = record(_settings(run), experimenter=ends)
+        is_ended_by_us = ends is not None and ends.has_ended_it
+        code, failure = 0 if is_ended_by_us else recorded.exit_code, recorded.failure
     except RlprofError as error:
         failure = error
     write_message(run.answer, RunAnswer(code, None if failure is None else Failure.of(failure)))

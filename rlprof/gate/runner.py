@@ -36,12 +36,20 @@ class Runner:
     """Runs programs; what they leave on disk lies in ``folder``."""
 
     def __init__(
-        self, folder: Path, *, timeout_s: float, counting: Counting, needs_rate: bool = True
+        self,
+        folder: Path,
+        *,
+        timeout_s: float,
+        counting: Counting,
+        needs_rate: bool = True,
+        trains_s: float | None = None,
     ) -> None:
+        """``trains_s``: when a program is ended, in seconds after its first step; None to let it come to its end."""
         self._folder = folder
         self._timeout_s = timeout_s
         self._counting = counting
         self._needs_rate = needs_rate
+        self._trains_s = trains_s
 
     def measure(self, program: Program, pair: int, *, is_full: bool = False) -> MeasuredRun:
         """Run ``program`` to its end.
@@ -78,7 +86,14 @@ class Runner:
         )
 
     def _plan(self, program: Program, pair: int, *, is_full: bool = False) -> PlannedRun:
-        return PlannedRun(program, pair, self._folder, self._counting, is_full=is_full)
+        return PlannedRun(
+            program,
+            pair,
+            self._folder,
+            self._counting,
+            is_full=is_full,
+            trains_s=self._trains_s,
+        )
 
     def _made(self, run: PlannedRun) -> ProcessSession:
         """The session that it ran in; it has ended well."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, Protocol
 
+from rlprof.libraries.step_sources import STEP_SOURCES
+from rlprof.model.counters import UPDATES
 from rlprof.model.experiment import Experiment
 from rlprof.recording import host, procfs
 from rlprof.recording.census import Census
@@ -20,6 +22,8 @@ SWITCHED_WITHIN_US: Final = 2_000
 
 _LOOK_US: Final = 250_000
 """How often ends of processes are looked for that nobody tells."""
+
+_COUNTED: Final = (*STEP_SOURCES, UPDATES)
 
 
 class CpuTimes(NamedTuple):
@@ -104,6 +108,13 @@ class Bench:
         for agent in found:
             agent.mailbox.treatment.begin()
         return found
+
+    def has_counted(self) -> bool:
+        """Tell whether any process has counted steps or updates."""
+        return any(
+            tracked.mailbox is not None and any(map(tracked.mailbox.total, _COUNTED))
+            for tracked in self._census.live()
+        )
 
     def helped_by(self, process: subprocess.Popen[bytes]) -> None:
         """Take ``process``, a child of ours, for no part of the run."""

@@ -193,11 +193,7 @@ class RunWriter:
     def write_experiments(self, experiments: Sequence[Experiment]) -> None:
         """Commit all experiments that have ended so far, in place of those written before."""
         with self._reporting(), self._transaction():
-            self._db.execute("DELETE FROM experiment")
-            self._db.executemany(
-                f"INSERT INTO experiment VALUES ({','.join('?' * 16)})",
-                map(_experiment_row, experiments),
-            )
+            replace_experiments(self._db, experiments)
 
     def merge_windows(self, groups: Sequence[Sequence[int]]) -> None:
         """Merge each group of neighbouring windows into one; group ``i`` becomes window ``i``.
@@ -371,6 +367,14 @@ class RunWriter:
                 hint="check that the folder exists, may be written and has free space, "
                 "or choose another with -o RUN",
             ) from error
+
+
+def replace_experiments(db: sqlite3.Connection, experiments: Sequence[Experiment]) -> None:
+    """Write ``experiments`` into ``db`` in place of those that are there, without a transaction of its own."""
+    db.execute("DELETE FROM experiment")
+    db.executemany(
+        f"INSERT INTO experiment VALUES ({','.join('?' * 16)})", map(_experiment_row, experiments)
+    )
 
 
 def _experiment_row(experiment: Experiment) -> tuple[str | float | None, ...]:

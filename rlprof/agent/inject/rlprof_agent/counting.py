@@ -26,6 +26,11 @@ def install(tell_custom_state: Tell) -> None:
         acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
     for name, function in (*instruments.WATCHED.items(), *exits.WATCHED.items()):
         acts[name] = _one_after_another(acts.get(name), _unheard(function))
+    if "RLPROF_RESTART" in os.environ:
+        from .treatments import restarts
+
+        for name, change in restarts.watched(os.environ["RLPROF_RESTART"]).items():
+            acts[name] = _one_after_another(acts.get(name), _unheard(change))
     module, colon, qualname = os.environ.get("RLPROF_STEPS_FROM", "").partition(":")
     if colon:
         tell_custom_state(layout.CUSTOM_NOT_IMPORTED)

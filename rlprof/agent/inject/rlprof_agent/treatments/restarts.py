@@ -1,0 +1,65 @@
+"""Treatments that are applied where a run starts, for what nobody can switch while it runs: right after a library's import."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable
+
+_OF_BOTH = ("copy", "observation_mode", "autoreset_mode")
+"""Options that environments in workers and those in this process have."""
+
+
+def watched(name: str) -> dict[str, Callable[[ModuleType], None]]:
+    """Return what is to be done after the import of which module, for the treatment of that name."""
+    return _RESTARTS.get(name, {})
+
+
+def _gymnasium_in_process(module: ModuleType) -> None:
+    """Have ``AsyncVectorEnv`` step its environments in this process."""
+    names: Any = vars(module)
+    in_process: Any = names["SyncVectorEnv"]
+
+    class AsyncVectorEnv(in_process):  # type: ignore[misc]
+        def __init__(
+            self,
+            env_fns: Any,
+            shared_memory: bool = True,  # noqa: ARG002
+            copy: bool = True,
+            *_of_workers: Any,
+            **options: Any,
+        ) -> None:
+            given = {"copy": copy, **options}
+            taken = {key: given[key] for key in _OF_BOTH if key in given}
+            super().__init__(env_fns, **taken)
+
+    names["AsyncVectorEnv"] = AsyncVectorEnv
+
+
+def _sb3_in_process(module: ModuleType) -> None:
+    """Have ``SubprocVecEnv`` step its environments in this process."""
+    names: Any = vars(module)
+    in_process: Any = names["DummyVecEnv"]
+
+    class SubprocVecEnv(in_process):  # type: ignore[misc]
+        def __init__(self, env_fns: Any, start_method: Any = None) -> None:  # noqa: ARG002
+            super().__init__(env_fns)
+
+    names["SubprocVecEnv"] = SubprocVecEnv
+
+
+def _torchrl_in_process(module: ModuleType) -> None:
+    """Have ``ParallelEnv`` step its environments in this process."""
+    names: Any = vars(module)
+    names["ParallelEnv"] = names["SerialEnv"]
+
+
+_RESTARTS: dict[str, dict[str, Callable[[ModuleType], None]]] = {
+    "environments-in-process": {
+        "gymnasium.vector": _gymnasium_in_process,
+        "stable_baselines3.common.vec_env": _sb3_in_process,
+        "torchrl.envs.batched_envs": _torchrl_in_process,
+    },
+}
+"""By name and by module."""

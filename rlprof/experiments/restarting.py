@@ -1,0 +1,120 @@
+"""Try what cannot be switched while a training runs: two runs of it take turns, one of them treated from its start."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import log
+from pathlib import Path
+from typing import Final
+
+from rlprof.errors import MeasureError
+from rlprof.experiments import words
+from rlprof.experiments.plan import PlannedFinding, PlannedOption
+from rlprof.experiments.turns import FIRST_PAIRS, is_clear, measured_share
+from rlprof.gate.program import Counting, Program, Side
+from rlprof.gate.runner import Runner
+from rlprof.gate.worktrees.check_folder import check_folder
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
+from rlprof.model.finding import Range
+
+TRAINS_S: Final = 16.0
+"""Seconds after the first step at which both are ended; each has half of them."""
+
+_TIMEOUT_S: Final = 120.0
+"""For such a run to come to its first steps."""
+
+WIDTH: Final = 0.1
+"""Interval of the saved share that is narrow enough: a pair of runs takes half a minute."""
+
+VARIABLE: Final = "RLPROF_RESTART"
+"""Tells agents which treatment to apply."""
+
+
+@dataclass
+class RestartTries:
+    """Tries of the findings of one training, each by runs of its own."""
+
+    command: tuple[str, ...]
+    script: str
+    steps_from: str | None
+    tell: Callable[[str], None]
+    experiments: list[Experiment] = field(default_factory=list)
+
+    def run(self, findings: Sequence[PlannedFinding], budget_s: float) -> None:
+        """Try one finding after the other until the time is spent."""
+        ends_s = time.monotonic() + budget_s
+        for planned in findings:
+            option = planned.options[0]
+            if time.monotonic() >= ends_s:
+                self.tell(words.no_time_for(planned))
+                continue
+            self.tell(words.tries(planned, option))
+            with check_folder() as folder:
+                experiment = self._tried(planned, option, ends_s, folder)
+            self.experiments.append(experiment)
+            self.tell(words.tried(experiment))
+
+    def _tried(
+        self, planned: PlannedFinding, option: PlannedOption, ends_s: float, folder: Path
+    ) -> Experiment:
+        begun_s = time.monotonic()
+        ratios: list[float] = []
+        why = ""
+        runner = Runner(
+            folder,
+            timeout_s=_TIMEOUT_S,
+            counting=Counting(function=self.steps_from),
+            trains_s=TRAINS_S,
+        )
+        base = self._program(Side.BASE, {})
+        head = self._program(Side.HEAD, {VARIABLE: option.restart})
+        while not _is_enough(ratios) and time.monotonic() < ends_s:
+            try:
+                without, treated = runner.measure_in_turns(base, head, len(ratios) + 1)
+            except MeasureError as error:
+                why = error.message.splitlines()[0]
+                break
+            assert without.sps is not None
+            assert treated.sps is not None
+            ratios.append(log(treated.sps.median / without.sps.median))
+            self.tell(words.pair_of_runs(len(ratios), ratios[-1]))
+        measured = measured_share(ratios)
+        return Experiment(
+            finding=planned.finding,
+            file=planned.file,
+            line=planned.line,
+            function=planned.function,
+            treatment=option.treatment,
+            kind=TreatmentKind(option.kind),
+            outcome=_outcome(measured, why),
+            predicted=Range(planned.low, planned.high),
+            measured=None if why else measured,
+            pairs=len(ratios),
+            slot_s=TRAINS_S / 2,
+            seconds=time.monotonic() - begun_s,
+            note=why or words.pairs_of_runs(len(ratios), FIRST_PAIRS),
+        )
+
+    def _program(self, side: Side, more: dict[str, str]) -> Program:
+        return Program(
+            side=side,
+            command=self.command,
+            script=self.script,
+            folder=Path.cwd(),
+            environment={**os.environ, **more},
+            name="treated" if more else "as it is",
+        )
+
+
+def _is_enough(ratios: Sequence[float]) -> bool:
+    measured = measured_share(ratios)
+    return measured is not None and measured.high - measured.low <= WIDTH
+
+
+def _outcome(measured: MeasuredShare | None, why: str) -> TryOutcome:
+    if why:
+        return TryOutcome.REFUSED
+    return TryOutcome.MEASURED if is_clear(measured) else TryOutcome.NOT_CLEAR
