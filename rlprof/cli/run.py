@@ -25,6 +25,7 @@ from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, To
 if TYPE_CHECKING:
     from rlprof.cli.ending import Ending
     from rlprof.model.report import Report
+    from rlprof.recording.experimenting import Experimenter
     from rlprof.recording.recorder import RunEnd
 
 _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
@@ -103,6 +104,13 @@ def run(
         ),
     ] = True,
     austin: Annotated[str | None, typer.Option(metavar="PATH", help="Sampler to use.")] = None,
+    try_: Annotated[
+        bool,
+        typer.Option(
+            "--try",
+            help="Once the training is steady, try its findings as `rlprof try --keep-going` does, and let it train on.",
+        ),
+    ] = False,
     report: Annotated[bool, typer.Option(help="Show the report on stderr at the end.")] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the run file if it exists.")
@@ -136,8 +144,10 @@ def run(
         austin=austin,
         label=label,
         sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
-        torch=torch,
+        # Windows of torch's profiler would be in the way of what is measured.
+        torch=TorchWindowPolicy.OFF if try_ else torch,
         torch_steps=torch_steps,
+        counts_all_steps=try_,
         steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
     )
     run_file = None
@@ -154,7 +164,12 @@ def run(
         # With a pattern its output goes through us.
         streams = {0, 1} if sps_pattern is None else {0}
         take_out(target.words)
-        outcome = _record(settings(run_file=run_file), only_the_targets | streams, ending)
+        outcome = _record(
+            settings(run_file=run_file),
+            only_the_targets | streams,
+            ending,
+            _experimenter(run_file) if try_ else None,
+        )
     except OutputError as error:
         if run_file is not None:
             give_back(run_file)
@@ -199,8 +214,20 @@ def _import_recorder() -> None:
         raise not_begun(error) from error
 
 
+def _experimenter(run_file: Path) -> Experimenter:
+    from rlprof.experiments.conductor import BUDGET_S, Conductor, TryPlan
+
+    return Conductor(
+        TryPlan(run_file, BUDGET_S, keeps_going=True),
+        tell=lambda line: say_in_time(f"rlprof: {line}\n"),
+    )
+
+
 def _record(
-    settings: RecordingSettings, only_the_targets: frozenset[int], ending: Ending
+    settings: RecordingSettings,
+    only_the_targets: frozenset[int],
+    ending: Ending,
+    experimenter: Experimenter | None,
 ) -> RunEnd:
     from rlprof.recording.descriptors import let_go_of
     from rlprof.recording.recorder import record
@@ -210,7 +237,7 @@ def _record(
         # Of what the target was given we hold stderr alone once it runs, for the report.
         let_go_of(only_the_targets)
 
-    return record(settings, when_started)
+    return record(settings, when_started, experimenter)
 
 
 def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:

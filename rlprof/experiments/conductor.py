@@ -20,6 +20,9 @@ from rlprof.recording.ending import TrainingEnd
 from rlprof.recording.experimenting import AgentOfProcess, Bench, CpuTimes
 from rlprof.recording.treatment_desk import as_bytes
 
+BUDGET_S: Final = 120.0
+"""Time for all treatments together, where the user gives none."""
+
 FIRST_PLAN_S: Final = 10.0
 """Seconds of the run after which its findings are asked for the first time."""
 
@@ -203,6 +206,8 @@ class Conductor:
         self.failure = error
         self._planner = None
         self._is_done = True
+        if self.plan.keeps_going:
+            self.tell(f"nothing is tried: {error.message}; {error.hint}")
 
     # Measuring
 
@@ -321,7 +326,7 @@ class Conductor:
     def _see_off(self, bench: Bench) -> float:
         """End the training as its user would, and then less politely."""
         leave(bench.agents())
-        if self.plan.keeps_going and self.failure is None:
+        if self.plan.keeps_going:
             return WAIT_S
         if not self._end.has_begun:
             self.tell(words.ends_training())
