@@ -68,8 +68,9 @@ class TreatmentTry:
     ) -> TryEnd | None:
         """Do what is due; how it ended, or None while it goes on."""
         for agent in agents:
-            agent.mailbox.treatment.ask(self._number, self._data)
+            # Before it is asked for: one who hears of it at once is not to take us for silent.
             agent.mailbox.treatment.want(self._is_on, now_ns)
+            agent.mailbox.treatment.ask(self._number, self._data)
         told = [agent.mailbox.treatment.told() for agent in agents]
         ended = self._ended(told, now_s)
         if ended is not None:
