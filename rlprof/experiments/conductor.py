@@ -116,6 +116,9 @@ class Conductor:
 
     def turn(self, bench: Bench) -> float:
         now_s = time.monotonic()
+        if bench.is_told_to_end:
+            self._leave_to_its_end(bench, now_s)
+            return WAIT_S
         if self._is_done:
             return self._see_off(bench, now_s)
         if self._made is None:
@@ -280,6 +283,12 @@ class Conductor:
         bench.keep(self.experiments)
 
     # The end
+
+    def _leave_to_its_end(self, bench: Bench, now_s: float) -> None:
+        """Treat nothing any more: what the training does now, such as a last checkpoint, is done once."""
+        leave(bench.agents())
+        if self._under_way is not None:
+            self._keep(bench, TryEnd(Outcome.CUT_SHORT, "the training was told to end"), now_s)
 
     def _see_off(self, bench: Bench, now_s: float) -> float:
         """End the training as its user would, and then less politely."""

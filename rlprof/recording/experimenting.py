@@ -63,6 +63,7 @@ class Bench:
         keep_texts: Callable[[], None],
         keep: Callable[[Sequence[Experiment]], None],
         end_target: Callable[[int], None],
+        is_told_to_end: Callable[[], bool],
     ) -> None:
         self._census = census
         self._processes = processes
@@ -73,12 +74,18 @@ class Bench:
         self.keep = keep
         """Write all experiments up to now into the run file."""
         self._end_target = end_target
+        self._is_told_to_end = is_told_to_end
         self._next_look_us = 0
 
     @property
     def elapsed_s(self) -> float:
         """Seconds of the run, without those in which it was stopped."""
         return self._elapsed_us() / 1e6
+
+    @property
+    def is_told_to_end(self) -> bool:
+        """True once somebody else has asked the target to end, as by Ctrl-C."""
+        return self._is_told_to_end()
 
     @property
     def is_recorded(self) -> bool:
