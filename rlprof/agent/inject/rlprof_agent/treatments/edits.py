@@ -242,11 +242,10 @@ def _arrays_first(asked: Asked) -> Any:
             asked.reached[0] += 1
             if len(args) == 1:
                 try:
-                    array, kind = _one_array(args[0], numpy)
-                    if kind and "dtype" not in kwargs:
-                        # As torch does for a list of Python's floats.
-                        kwargs["dtype"] = torch.get_default_dtype()
+                    array, kind = _one_array(args[0], kwargs.get("dtype"), numpy, torch)
                     args = (array,)
+                    if kind is not None:
+                        kwargs["dtype"] = kind
                 except Exception as error:
                     foreign_errors.pass_on(error)
                     asked.failed(error)
@@ -255,17 +254,26 @@ def _arrays_first(asked: Asked) -> Any:
     return made
 
 
-def _one_array(values: Any, numpy: Any) -> tuple[Any, bool]:
-    """Return the list ``values`` as one array, where that makes no other tensor, and whether it is of Python's floats."""
+def _one_array(values: Any, wanted: Any, numpy: Any, torch: Any) -> tuple[Any, Any]:
+    """Return the list ``values`` as one array, and the type of tensor that is ``wanted`` of it; as they are where that would become another."""
     if type(values) not in (list, tuple) or not values:
-        return values, False
+        return values, wanted
+    doubles = torch.float32, torch.float64
     if all(type(each) is float for each in values):
-        return numpy.array(values), True
+        # As torch does for a list of Python's floats.
+        kind = wanted or torch.get_default_dtype()
+        return (numpy.array(values), kind) if kind in doubles else (values, wanted)
     if not all(_is_array(each, numpy) for each in values):
-        return values, False
-    first = values[0]
-    is_one = all(each.dtype == first.dtype and each.shape == first.shape for each in values)
-    return (numpy.stack(values) if is_one else values), False
+        return values, wanted
+    shape, dtype = values[0].shape, values[0].dtype
+    if any(each.dtype != dtype or each.shape != shape for each in values):
+        return values, wanted
+    # Each number of a list becomes a double on the way to a float: these are the same then.
+    is_double = dtype.kind == "f" or (dtype.kind in "iub" and dtype.itemsize <= 4)
+    is_same = wanted is None or (wanted in doubles and is_double)
+    if is_same and dtype.kind in "fiub" and dtype.isnative:
+        return numpy.stack(values), wanted
+    return values, wanted
 
 
 def _is_array(value: Any, numpy: Any) -> bool:
