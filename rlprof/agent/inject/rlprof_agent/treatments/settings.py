@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from . import Asked
 
 _SELDOM = 50_000, 50, 1_000
+_FROZEN_BY_PYTHON = 2_000
+"""Python 3.12 begins with 375 objects frozen; a program freezes what it has imported, which is more."""
 
 
 class Setting:
@@ -29,7 +31,7 @@ class Setting:
 
 def _collector(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Keep the garbage collector from what is there now, and from all else but the youngest."""
-    if gc.get_freeze_count():
+    if gc.get_freeze_count() > _FROZEN_BY_PYTHON:
         raise RefusedError(
             "the program has frozen objects itself, and they could not be told apart"
         )
