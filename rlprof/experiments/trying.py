@@ -100,7 +100,9 @@ class TreatmentTry:
     def _is_armed(self, told: Sequence[TreatmentTold], now_s: float) -> bool:
         if now_s - self.begun_s >= ARMED_WITHIN_S:
             return True
-        return all(each.state is not TreatmentState.NOT_HEARD for each in told)
+        # Where nobody has it by now, a process that is to load it may be about to start.
+        is_heard = all(each.state is not TreatmentState.NOT_HEARD for each in told)
+        return is_heard and any(map(_has_it, told))
 
     def _begin(self, now_s: float) -> None:
         self._slot = self.turns.next()
