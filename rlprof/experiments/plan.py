@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
-from rlprof.model.counters import ITERATIONS, UPDATES
+from rlprof.model.counters import ITERATIONS, OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Recording
@@ -98,7 +98,7 @@ def _steady_s(profile: Profile) -> float:
 def _counter(recording: Recording) -> tuple[str, str]:
     """The counter to measure the pace by, and what it counts. What a program prints comes too seldom for that."""
     counted = {counter.name for counter in recording.counters if counter.value > 0}
-    steps = best_source(counted & STEP_SOURCES.keys())
+    steps = best_source((counted & STEP_SOURCES.keys()) - {OUTPUT_STEPS})
     if steps is not None:
         return steps, "steps"
     for name, unit in ((UPDATES, "updates"), (ITERATIONS, "iterations")):

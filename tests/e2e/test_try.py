@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(240)
 
 # Each process notes, again and again, how many steps it has made and how many texts it has built for them.
 TRAIN = """
-import logging, multiprocessing, os, sys
+import logging, multiprocessing, os, sys, time
 import rlprof
 
 logger = logging.getLogger("train")
@@ -38,9 +38,9 @@ def step(q):
     rlprof.step()
 
 def train(name):
-    q, steps = Q(), 0
+    q, steps, until = Q(), 0, time.monotonic() + 200
     with open("notes-" + name, "w", buffering=1) as notes:
-        while not os.path.exists("stop"):
+        while not os.path.exists("stop") and time.monotonic() < until:
             for _ in range(25):
                 sum(range(1000))
                 step(q)
@@ -141,6 +141,8 @@ LOG = ["--finding", "eager-log-format"]
 
 def test_a_gain_is_measured_in_all_processes_and_the_training_ended(write, start_try, tmp_path):
     trying = start_try(write(TRAIN), "fork", "spawn", options=[*LOG, "--budget", "20s"])
+    lines = [trying.running.wait_line(text) for text in ("pid", "worker fork", "worker spawn")]
+    pids = [int(line.rpartition(" ")[2]) for line in lines]
 
     line = trying.wait_told("eager-log-format: ")
     code = trying.finish()
@@ -150,7 +152,7 @@ def test_a_gain_is_measured_in_all_processes_and_the_training_ended(write, start
     assert float(factor[2]) > 2  # More than half of the time.
     assert int(factor[4]) >= 5
     assert code == 0, trying.err
-    assert not [pid for pid in processes_with(str(tmp_path)) if is_alive(pid)]
+    assert not any(map(is_alive, pids)), trying.err
     for name in "main", "fork", "spawn":
         steps, built = trying.notes(name)[-1]
         assert 25 < built < steps - 25, name
