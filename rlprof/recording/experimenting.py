@@ -122,15 +122,32 @@ class Bench:
         return CpuTimes(of_run / 1e6, (host.busy_cpu_us() or 0) / 1e6)
 
     def interrupt_target(self) -> None:
-        """Ask the target to end, as Ctrl-C does."""
-        self._end_target(signal.SIGINT)
+        """Ask the target to end, as Ctrl-C does: a terminal tells its whole process group."""
+        self._end_group(signal.SIGINT)
 
     def terminate_target(self) -> None:
         """Tell it to, where it did not hear."""
-        self._end_target(signal.SIGTERM)
+        self._end_group(signal.SIGTERM)
+
+    def _end_group(self, signum: int) -> None:
+        root = self._census.root_pid
+        group = _group_of(root)
+        self._end_target(signum)
+        for tracked in self._census.live():
+            # By one, for we may be of that group.
+            if tracked.pid != root and group is not None and _group_of(tracked.pid) == group:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(tracked.pid, signum)
 
     def kill_all(self) -> None:
         """End every process of the run that still lives."""
         for tracked in self._census.live():
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(tracked.pid, signal.SIGKILL)
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None
