@@ -50,7 +50,7 @@ class PlannedFinding:
 
     @property
     def place(self) -> str:
-        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.line else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlprof.experiments import words
@@ -61,10 +63,12 @@ def test_what_is_tried_is_named_with_its_place():
     )
 
 
-def test_a_treatment_of_the_users_goes_by_its_own_name():
-    own = PlannedFinding("", 0, "", "", 0, "f", 0, 0, [OPTION])
+def test_treatments_of_the_users_are_told_apart_by_their_functions():
+    own = PlannedFinding("", 0, "", "train", 0, "publish", 0, 0, [OPTION])
+    told = replace(experiment(finding="", predicted=None), file="train", function="publish")
 
-    assert words.tries(own, OPTION) == "tries lazy-log-text: builds texts late"
+    assert words.tries(own, OPTION) == "tries lazy-log-text train:publish: builds texts late"
+    assert words.tried(told).startswith("lazy-log-text train:publish: 2.00×")
 
 
 def test_what_is_not_tried_says_why():
