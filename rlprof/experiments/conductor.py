@@ -58,7 +58,7 @@ TERMINATE_AFTER_S: Final = 8.0
 KILL_AFTER_S: Final = 12.0
 
 OTHERS: Final = 0.25
-"""Cores that other programs used while something was measured, from which on it is told."""
+"""Cores that other programs use during an experiment, from which on that is told."""
 
 
 @dataclass(frozen=True, slots=True)
