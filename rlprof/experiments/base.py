@@ -41,7 +41,9 @@ class Patient:
 
     @property
     def places(self) -> Sequence[tuple[str, int]]:
-        """File and line of each location, the heaviest first."""
+        """File and line of each location, the heaviest first. Raises :class:`CannotTreatError` where there is none."""
+        if not self.finding.locations:
+            raise CannotTreatError("it names no line")
         return [(place.file, place.line) for place in self.finding.locations]
 
     def module(self, file: str) -> SourceModule | None:

@@ -63,7 +63,7 @@ MOST_BOTH_SLOTS: Final = 25
 """The same where longer ones are compared with them: five pairs, and three of twice the length."""
 
 OTHERS: Final = 0.25
-"""Cores that other programs used meanwhile, from which on it is told."""
+"""Cores that other programs use during an experiment, from which on that is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,9 @@ class Conductor:
 
     def turn(self, bench: Bench) -> float:
         now_s = time.monotonic()
+        if bench.is_told_to_end:
+            self._leave_to_its_end(bench, now_s)
+            return WAIT_S
         if self._is_done:
             return self._see_off(bench)
         if self._made is None:
@@ -322,6 +325,12 @@ class Conductor:
         return max(shortest_s, UNITS * rhythm.unit_s)
 
     # The end
+
+    def _leave_to_its_end(self, bench: Bench, now_s: float) -> None:
+        """Treat nothing any more: what the training does now, such as a last checkpoint, is done once."""
+        leave(bench.agents())
+        if self._under_way is not None:
+            self._keep(bench, TryEnd(TryOutcome.CUT_SHORT, "the training was told to end"), now_s)
 
     def _see_off(self, bench: Bench) -> float:
         """End the training as its user would, and then less politely."""

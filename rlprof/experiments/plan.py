@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
 from rlprof.experiments.parts import PartOfTraining, parts_of
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
-from rlprof.model.counters import ITERATIONS, UPDATES
+from rlprof.model.counters import ITERATIONS, OUTPUT_STEPS, UPDATES
 from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind, Profile
@@ -57,7 +57,7 @@ class PlannedFinding:
 
     @property
     def place(self) -> str:
-        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.line else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _steady_s(profile: Profile) -> float:
 def _counter(recording: Recording) -> tuple[str, str]:
     """The counter to measure the pace by, and what it counts. What a program prints comes too seldom for that."""
     counted = {counter.name for counter in recording.counters if counter.value > 0}
-    steps = best_source(counted & STEP_SOURCES.keys())
+    steps = best_source((counted & STEP_SOURCES.keys()) - {OUTPUT_STEPS})
     if steps is not None:
         return steps, "steps"
     for name, unit in ((UPDATES, "updates"), (ITERATIONS, "iterations")):

@@ -70,8 +70,9 @@ class TreatmentTry:
     ) -> TryEnd | None:
         """Do what is due; how it ended, or None while it goes on."""
         for agent in agents:
-            agent.mailbox.treatment.ask(self._number, self._data)
+            # Before it is asked for: one who hears of it at once is not to take us for silent.
             agent.mailbox.treatment.want(self._is_on, now_ns)
+            agent.mailbox.treatment.ask(self._number, self._data)
         told = [agent.mailbox.treatment.told() for agent in agents]
         ended = self._ended(told, now_s)
         if ended is not None:
@@ -101,7 +102,9 @@ class TreatmentTry:
     def _is_armed(self, told: Sequence[TreatmentTold], now_s: float) -> bool:
         if now_s - self.begun_s >= ARMED_WITHIN_S:
             return True
-        return all(each.state is not TreatmentState.NOT_HEARD for each in told)
+        # Where nobody has it by now, a process that is to load it may be about to start.
+        is_heard = all(each.state is not TreatmentState.NOT_HEARD for each in told)
+        return is_heard and any(map(_has_it, told))
 
     def _begin(self, now_s: float) -> None:
         self._slot = self.turns.next()

@@ -116,7 +116,7 @@ class SlotTurns:
         if self._is_nothing:
             return True
         has_long = len(self._ratios) > 1 and len(self._ratios[self._length_s]) >= LONG_PAIRS
-        is_long_alone = len(self._ratios) == 1 and self._length_s > self.slot_s
+        is_long_alone = self.slot_s not in self._ratios
         is_compared = has_long or is_long_alone or not self.lengthens
         return is_compared and measured.high - measured.low <= WIDTH
 

@@ -35,7 +35,7 @@ def no_time_for(planned: PlannedFinding) -> str:
 
 def tried(experiment: Experiment) -> str:
     measured = experiment.measured
-    name = experiment.finding or experiment.treatment
+    name = experiment.finding or _own(experiment.treatment, experiment.file, experiment.function)
     if experiment.outcome is TryOutcome.MEASURED and measured is not None:
         upto = "at most " if experiment.kind is TreatmentKind.CEILING else ""
         told = f"{upto}{times(measured)}, {experiment.pairs} pairs in {experiment.seconds:.0f} s"
@@ -84,8 +84,14 @@ def together(held: Sequence[tuple[PlannedFinding, PlannedOption]]) -> PlannedFin
 
 
 def _name(planned: PlannedFinding) -> str:
-    name = planned.finding or (planned.options[0].treatment if planned.options else "")
+    treatment = planned.options[0].treatment if planned.options else ""
+    name = planned.finding or _own(treatment, planned.file, planned.function)
     return f"{name} ({planned.place})" if planned.place else name
+
+
+def _own(treatment: str, module: str, function: str) -> str:
+    """A treatment of the user's, of which there may be several."""
+    return f"{treatment} {module}:{function}" if function else treatment
 
 
 def nothing_counted() -> MeasureError:

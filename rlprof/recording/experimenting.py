@@ -67,6 +67,7 @@ class Bench:
         keep_texts: Callable[[], None],
         keep: Callable[[Sequence[Experiment]], None],
         end_target: Callable[[int], None],
+        is_told_to_end: Callable[[], bool],
     ) -> None:
         self._census = census
         self._processes = processes
@@ -77,12 +78,18 @@ class Bench:
         self.keep = keep
         """Write all experiments up to now into the run file."""
         self._end_target = end_target
+        self._is_told_to_end = is_told_to_end
         self._next_look_us = 0
 
     @property
     def elapsed_s(self) -> float:
         """Seconds of the run, without those in which it was stopped."""
         return self._elapsed_us() / 1e6
+
+    @property
+    def is_told_to_end(self) -> bool:
+        """True once somebody else has asked the target to end, as by Ctrl-C."""
+        return self._is_told_to_end()
 
     @property
     def is_recorded(self) -> bool:
@@ -131,15 +138,32 @@ class Bench:
         return 0.0 if schedule is None else schedule[1] / 1e6
 
     def interrupt_target(self) -> None:
-        """Ask the target to end, as Ctrl-C does."""
-        self._end_target(signal.SIGINT)
+        """Ask the target to end, as Ctrl-C does: a terminal tells its whole process group."""
+        self._end_group(signal.SIGINT)
 
     def terminate_target(self) -> None:
         """Tell it to, where it did not hear."""
-        self._end_target(signal.SIGTERM)
+        self._end_group(signal.SIGTERM)
+
+    def _end_group(self, signum: int) -> None:
+        root = self._census.root_pid
+        group = _group_of(root)
+        self._end_target(signum)
+        for tracked in self._census.live():
+            # By one, for we may be of that group.
+            if tracked.pid != root and group is not None and _group_of(tracked.pid) == group:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(tracked.pid, signum)
 
     def kill_all(self) -> None:
         """End every process of the run that still lives."""
         for tracked in self._census.live():
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(tracked.pid, signal.SIGKILL)
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None

@@ -182,6 +182,7 @@ class Recorder:
             keep_texts=self._store.keep_texts,
             keep=self._store.keep_experiments,
             end_target=self._end_target,
+            is_told_to_end=lambda: self._escort.was_told_to_end,
         )
 
     def run(self, when_started: Callable[[], None]) -> RunEnd:

@@ -17,6 +17,9 @@ COUNTED_FILE = "<frozen importlib._bootstrap of rlprof>"
 """The file that functions which count give as theirs. Python's warnings skip frames whose file has both
 ``importlib`` and ``_bootstrap`` in its name, when they look for the caller that ``stacklevel`` means."""
 
+TREATED_FILE = COUNTED_FILE + ", treated"
+"""The same of code that ``rlprof try`` has put in the place of a function's: it counts nothing."""
+
 SIZE = 113 << 12
 """452 KiB. Pages are only taken when written: a process that never works costs one page."""
 

@@ -88,19 +88,24 @@ class ProcessTreatment:
         (size,) = layout.LENGTH.unpack_from(mailbox.treatment, 0)
         start = layout.LENGTH.size
         parts = marshal.loads(bytes(mailbox.treatment[start : start + size]))
+        self._state = 0
         self._reached = [0]
         _reply(mailbox, "")
         failed = self._failing(mailbox, self._number)
         here, refusal = [], ""
         for part in parts:
-            file, name = WAYS[part["way"]]
-            module = __import__("rlprof_agent.treatments." + file, fromlist=[name])
             try:
+                file, name = WAYS[part["way"]]
+                module = __import__(__name__ + "." + file, fromlist=[name])
                 here.append(getattr(module, name)(AskedPart(part, self._reached, failed)))
             except AbsentError:
                 pass
             except RefusedError as error:
                 refusal = refusal or str(error)
+            except Exception as error:
+                # Of ours, or of a file of the user's: to go on without it would measure nothing.
+                foreign_errors.pass_on(error)
+                refusal = refusal or _told(error)
         self._parts = here
         self._state = layout.TREATMENT_OFF
         if refusal:
@@ -115,7 +120,7 @@ class ProcessTreatment:
 
         def failed(error: BaseException) -> None:
             if number == self._number and self._state == layout.TREATMENT_ON:
-                self._withdraw(mailbox, "%s: %s" % (type(error).__name__, error))
+                self._withdraw(mailbox, _told(error))
 
         return failed
 
@@ -129,8 +134,8 @@ class ProcessTreatment:
             for part in self._parts:
                 part.put_on()
         except Exception as error:
+            self._withdraw(mailbox, _told(error))
             foreign_errors.pass_on(error)
-            self._withdraw(mailbox, "%s: %s" % (type(error).__name__, error))
 
     def _withdraw(self, mailbox: Mailbox, why: str) -> None:
         self._take_off()
@@ -148,6 +153,14 @@ class ProcessTreatment:
                 part.take_off()
             except Exception as error:
                 foreign_errors.pass_on(error)
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return "%s: %s" % (type(error).__name__, error)
+    except Exception as failed:
+        foreign_errors.pass_on(failed)
+        return type(error).__name__
 
 
 def _reply(mailbox: Mailbox, text: str) -> None:

@@ -6,7 +6,7 @@ from types import FunctionType
 
 from .. import foreign_errors
 from . import RefusedError, library
-from .functions import SwappedCode, calling, named, own_copy, written_at
+from .functions import SwappedCode, calling, named, own_copy, unseen, written_at
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Calls:
         )
         code = SwappedCode(
             functions,
-            lambda function: calling(function, make(own_copy(function), asked)),
+            lambda function: calling(function, unseen(make(own_copy(function), asked))),
         )
         self.put_on, self.take_off = code.put_on, code.take_off
 
@@ -116,8 +116,11 @@ def _replaced(original: Any, asked: AskedPart) -> Any:
     """Call a function of a file of the user's in its place."""
     part = asked.part
     names = {"__name__": "rlprof_replacement", "__file__": part["with_file"], "original": original}
-    with open(part["with_file"], "rb") as file:
-        exec(compile(file.read(), part["with_file"], "exec", dont_inherit=True), names)
+    try:
+        with open(part["with_file"], "rb") as file:
+            exec(compile(file.read(), part["with_file"], "exec", dont_inherit=True), names)
+    except SystemExit as error:
+        raise RefusedError("%s ends its program" % part["with_file"]) from error
     replacement = names.get(part["with_name"])
     if not callable(replacement):
         raise RefusedError("%s has no function %s" % (part["with_file"], part["with_name"]))

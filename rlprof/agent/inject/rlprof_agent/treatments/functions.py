@@ -9,8 +9,9 @@ from __future__ import annotations
 from dis import findlinestarts
 from types import CodeType, FunctionType
 
-from ..counted.calls import is_counting, of_counting, original_of
-from ..plain_reads import in_classes
+from ..counted.calls import is_counting, original_of
+from ..layout import TREATED_FILE
+from ..plain_reads import MISSING, in_classes
 from ..real import gc, sys
 from . import AbsentError, RefusedError
 
@@ -67,7 +68,10 @@ def named(module: str, qualname: str) -> FunctionType:
         found = main
     names: Any = vars(found)
     for part in qualname.split("."):
-        found = names.get(part) if type(names) is dict else in_classes(names, part)
+        if type(names) is dict:
+            found = names.get(part)
+        else:
+            found = in_classes(names, part) if isinstance(names, type) else MISSING
         names = found
     if type(found) in (staticmethod, classmethod):
         found = found.__func__
@@ -122,8 +126,15 @@ def calling(function: FunctionType, instead: Any) -> CodeType:
     if names:
         # Never run: it has the same names taken from around it as the code in whose place it stands.
         lines += ["    if False: return (%s,)" % ", ".join(names)]
-    lines += ["    return (MARK or MARK)(*args, **kwargs)", "  return inner"]
-    text = "\n".join(lines).replace("MARK", repr(MARK))
+    lines += [
+        "    try:",
+        "      return (CALLED or CALLED)(*args, **kwargs)",
+        "    except BaseException as error:",
+        "      (TRIMMED or TRIMMED)(error)",
+        "      raise",
+        "  return inner",
+    ]
+    text = "\n".join(lines).replace("CALLED", repr(MARK)).replace("TRIMMED", repr(MARK + "1"))
     outer = next(
         each
         for each in compile(text, "", "exec", dont_inherit=True).co_consts
@@ -132,7 +143,22 @@ def calling(function: FunctionType, instead: Any) -> CodeType:
     inner = next(each for each in outer.co_consts if type(each) is CodeType)
     if inner.co_freevars != names:
         raise RefusedError("what %s takes from around it has changed" % code.co_name)
-    return of_counting(with_objects(inner, [instead]), code.co_name)
+    code_of_call = with_objects(inner, [instead, _without_ours])
+    # Python 3.9 tells the name of a call with wrong arguments.
+    return code_of_call.replace(co_filename=TREATED_FILE, co_name=code.co_name)
+
+
+def unseen(instead: Any) -> Any:
+    """``instead``, past which warnings with a ``stacklevel`` go, and errors from Python 3.11 on."""
+    instead.__code__ = instead.__code__.replace(co_filename=TREATED_FILE)
+    return instead
+
+
+def _without_ours(error: BaseException) -> None:
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == TREATED_FILE:
+        traceback = traceback.tb_next
+    BaseException.with_traceback(error, traceback)
 
 
 def with_objects(code: CodeType, objects: list[Any]) -> CodeType:

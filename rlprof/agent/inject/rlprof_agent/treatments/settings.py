@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from ..plain_reads import classes_of
 from ..real import gc
-from . import AbsentError, library
+from . import AbsentError, RefusedError, library
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any, Callable
 
     from . import AskedPart
+
+_SELDOM = 50_000, 50, 1_000
+_FROZEN_BY_PYTHON = 2_000
+"""Python 3.12 begins with 375 objects frozen; a program freezes what it has imported, which is more."""
 
 
 class Setting:
@@ -27,16 +31,22 @@ class Setting:
 
 def _collector(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Keep the garbage collector from what is there now, and from all else but the youngest."""
+    if gc.get_freeze_count() > _FROZEN_BY_PYTHON:
+        raise RefusedError(
+            "the program has frozen objects itself, and they could not be told apart"
+        )
     thresholds = gc.get_threshold()
 
     def put_on() -> None:
         nonlocal thresholds
         thresholds = gc.get_threshold()
         gc.freeze()
-        gc.set_threshold(50_000, 50, 1_000)
+        gc.set_threshold(*_SELDOM)
 
     def put_back() -> None:
-        gc.set_threshold(*thresholds)
+        # Not where the program has set others meanwhile.
+        if gc.get_threshold() == _SELDOM:
+            gc.set_threshold(*thresholds)
         gc.unfreeze()
 
     return put_on, put_back
@@ -74,6 +84,9 @@ def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[
     groups = [group for each in optimizers for group in each.param_groups if flag in group]
     if not groups:
         raise AbsentError("no optimizer has " + flag)
+    for each in optimizers:
+        if any(flag in group for group in each.param_groups):
+            _expect_one_kernel(each, flag)
     before = [group[flag] for group in groups]
 
     def put_on() -> None:
@@ -86,6 +99,31 @@ def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[
             group[flag] = value
 
     return put_on, put_back
+
+
+def _expect_one_kernel(optimizer: Any, flag: str) -> None:
+    """Raise ``RefusedError`` where torch would raise an error, or worse, once ``flag`` is set between two updates."""
+    state = optimizer.state
+    for group in optimizer.param_groups:
+        if group.get("differentiable"):
+            raise RefusedError("an optimizer is differentiable")
+        if flag != "fused":
+            continue
+        for parameter in group["params"]:
+            device = parameter.device.type
+            if device not in _fused_devices() or not parameter.is_floating_point():
+                raise RefusedError("torch has no fused update for parameters on " + device)
+            step = state[parameter].get("step") if parameter in state else None
+            if device != "cpu" and getattr(step, "device", parameter.device) != parameter.device:
+                # What is fused takes the address of each as one of its own.
+                raise RefusedError("the optimizer counts its updates on another device")
+
+
+def _fused_devices() -> Any:
+    told = getattr(
+        library("torch.utils._foreach_utils"), "_get_fused_kernels_supported_devices", tuple
+    )
+    return told()
 
 
 _SETTINGS: dict[str, Any] = {

@@ -1,0 +1,338 @@
+"""``rlprof try``: real trainings that are treated in turns, and what becomes of them whoever is killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rlprof.runfile.reader import read_run
+from tests.live_processes import Running, cli, is_alive, processes_with, wait_until
+
+LATE_S = 100
+"""A plan is made after ten seconds of training, and measuring takes some more."""
+
+pytestmark = pytest.mark.timeout(240)
+
+# Each process notes, again and again, how many steps it has made and how many texts it has built for them.
+TRAIN = """
+import logging, multiprocessing, os, sys, time
+import rlprof
+
+logger = logging.getLogger("train")
+
+class Q:
+    built = 0
+    def __format__(self, spec):
+        Q.built += 1
+        return str([number / 7 for number in range(2000)])[:9]
+
+def step(q):
+    logger.debug(f"q = {q}")
+    rlprof.step()
+
+def train(name):
+    q, steps, until = Q(), 0, time.monotonic() + 200
+    with open("notes-" + name, "w", buffering=1) as notes:
+        while not os.path.exists("stop") and time.monotonic() < until:
+            for _ in range(25):
+                sum(range(1000))
+                step(q)
+            steps += 25
+            notes.write(f"{steps} {Q.built}\\n")
+
+if __name__ == "__main__":
+    print("pid", os.getpid(), flush=True)
+    workers = []
+    for method in sys.argv[1:]:
+        context = multiprocessing.get_context(method)
+        workers.append(context.Process(target=train, args=(method,)))
+        workers[-1].start()
+        print("worker", method, workers[-1].pid, flush=True)
+    train("main")
+    for worker in workers:
+        worker.join()
+    print("end", flush=True)
+"""
+
+
+class Trying:
+    """An ``rlprof try`` that is under way."""
+
+    def __init__(self, running: Running, folder: Path) -> None:
+        self.running = running
+        self.folder = folder
+        self.told: list[str] = []
+        # All the time, or it would stand still once the pipe is full.
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.running.popen.stderr is not None
+        for line in self.running.popen.stderr:
+            self.told.append(line.decode(errors="replace").rstrip())
+
+    @property
+    def err(self) -> str:
+        return "\n".join(self.told)
+
+    def wait_told(self, text: str) -> str:
+        deadline = time.monotonic() + LATE_S
+        while (found := self._line_with(text)) is None:
+            assert self.running.popen.poll() is None or self._reader.is_alive(), self.err
+            assert time.monotonic() < deadline, self.err
+            time.sleep(0.05)
+        return found
+
+    def _line_with(self, text: str) -> str | None:
+        return next((line for line in list(self.told) if text in line), None)
+
+    def finish(self) -> int:
+        code = self.running.popen.wait(timeout=LATE_S)
+        self._reader.join(timeout=LATE_S)
+        return code if code >= 0 else 128 - code
+
+    def notes(self, name: str = "main") -> list[tuple[int, int]]:
+        """Steps and built texts up to each of the moments noted."""
+        file = self.folder / f"notes-{name}"
+        lines = file.read_text().split("\n")[:-1] if file.exists() else []
+        return [(int(steps), int(built)) for steps, built in map(str.split, lines)]
+
+    def is_treated(self, name: str = "main") -> bool:
+        """True if texts were left out between the last two notes."""
+        last = self.notes(name)[-2:]
+        return len(last) == 2 and last[0][1] == last[1][1]
+
+    def is_untreated(self, name: str = "main", after: int = 0) -> bool:
+        """True if there is a text for each of the last steps, of which the first is after so many."""
+        last = self.notes(name)[-8:]
+        return len(last) == 8 and last[0][0] > after and last[-1][1] - last[0][1] == 7 * 25
+
+
+@pytest.fixture
+def start_try(tmp_path) -> Iterator[Callable[..., Trying]]:
+    started: list[Running] = []
+
+    def _start(script: Path, *arguments: str, options: list[str]) -> Trying:
+        run_file = tmp_path / "run.rlprof"
+        popen = subprocess.Popen(
+            cli("try", "-o", run_file, *options, script, *arguments),
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        started.append(Running(popen, run_file))
+        return Trying(started[-1], tmp_path)
+
+    yield _start
+    for running in started:
+        running.end()
+    for pid in processes_with(str(tmp_path)):
+        os.kill(pid, signal.SIGKILL)
+
+
+LOG = ["--finding", "eager-log-format"]
+
+
+def test_a_gain_is_measured_and_the_training_ended(write, start_try):
+    trying = start_try(write(TRAIN), options=[*LOG, "--budget", "20s"])
+    pid = int(trying.running.wait_line("pid").split()[1])
+
+    line = trying.wait_told("eager-log-format: ")
+    code = trying.finish()
+
+    factor = re.search(r": (\d+\.\d+)× \((\d+\.\d+)× to (\d+\.\d+)×\), (\d+) pairs", line)
+    assert factor is not None, trying.err
+    assert float(factor[2]) > 2  # More than half of the time.
+    assert int(factor[4]) >= 5
+    assert code == 0, trying.err
+    assert not is_alive(pid)
+    recording = read_run(trying.running.run_file)
+    experiments = getattr(recording, "experiments", None)
+    if experiments is None:
+        pytest.skip("run files do not hold experiments yet")
+    (experiment,) = experiments
+    assert (experiment.finding, experiment.treatment) == ("eager-log-format", "lazy-log-text")
+    assert experiment.measured is not None
+    assert experiment.measured.low > 0.5
+
+
+def test_workers_are_treated_and_ended_too(write, start_try):
+    trying = start_try(write(TRAIN), "fork", "spawn", options=[*LOG, "--budget", "12s"])
+    lines = [trying.running.wait_line(text) for text in ("pid", "worker fork", "worker spawn")]
+    pids = [int(line.rpartition(" ")[2]) for line in lines]
+
+    trying.wait_told("eager-log-format: ")
+    trying.finish()
+
+    wait_until(lambda: not any(map(is_alive, pids)), "all processes end")
+    for name in "main", "fork", "spawn":
+        steps, built = trying.notes(name)[-1]
+        assert 25 < built < steps - 25, name
+
+
+def test_a_training_whose_rlprof_is_killed_goes_on_untreated(write, start_try, tmp_path):
+    trying = start_try(write(TRAIN), "fork", options=[*LOG, "--budget", "60s"])
+    pid = int(trying.running.wait_line("pid").split()[1])
+    worker = int(trying.running.wait_line("worker fork").split()[2])
+    trying.wait_told("tries eager-log-format")
+    wait_until(trying.is_treated, "it is on")
+
+    os.kill(trying.running.pid, signal.SIGKILL)
+    trying.running.popen.wait(timeout=LATE_S)
+    steps = trying.notes()[-1][0]
+
+    wait_until(lambda: trying.is_untreated(after=steps), "it is away")
+    wait_until(lambda: trying.is_untreated("fork", after=steps), "it is away in the worker")
+    assert is_alive(pid)
+    assert is_alive(worker)
+    (tmp_path / "stop").touch()
+    assert trying.running.popen.stdout.read() == b"end\n"
+    wait_until(lambda: not is_alive(pid) and not is_alive(worker), "the training ends")
+    assert "Traceback" not in trying.err
+
+
+def test_a_training_that_is_killed_ends_the_try(write, start_try):
+    trying = start_try(write(TRAIN), options=[*LOG, "--budget", "60s"])
+    pid = int(trying.running.wait_line("pid").split()[1])
+    trying.wait_told("tries eager-log-format")
+    wait_until(trying.is_treated, "it is on")
+
+    os.kill(pid, signal.SIGKILL)
+    trying.finish()
+
+    assert "eager-log-format: cut short (the training ended" in trying.err
+    assert "Traceback" not in trying.err
+    recording = read_run(trying.running.run_file)
+    assert recording.run.complete
+    assert recording.run.exit_code == 128 + signal.SIGKILL
+
+
+def test_a_worker_that_is_killed_leaves_the_others_to_be_measured(write, start_try):
+    trying = start_try(write(TRAIN), "fork", "spawn", options=[*LOG, "--budget", "30s"])
+    worker = int(trying.running.wait_line("worker fork").split()[2])
+    trying.wait_told("tries eager-log-format")
+    wait_until(lambda: trying.is_treated("fork"), "it is on")
+
+    os.kill(worker, signal.SIGKILL)
+    line = trying.wait_told("eager-log-format: ")
+    trying.finish()
+
+    # Its steps are missing from one slot: whatever that makes of the interval, it is told.
+    assert re.search(r"×, \d+ pairs|×\), \d+ pairs|not clear", line), trying.err
+    assert "Traceback (most recent call last)" not in trying.err.partition("all is measured")[0]
+
+
+SAVES = """
+import os, time
+import rlprof
+
+made = 0
+
+def save():
+    global made
+    made += 1
+    sum(range(20_000))
+
+def publish():
+    sum(range(20_000))
+
+def train(until):
+    while not os.path.exists(until):
+        save()
+        publish()
+        rlprof.step()
+
+def is_saved():
+    before = made
+    save()
+    save()
+    return made == before + 2
+
+if __name__ == "__main__":
+    print("pid", os.getpid(), flush=True)
+    try:
+        train("stop")
+    except KeyboardInterrupt:
+        until = time.monotonic() + 30
+        while not is_saved() and time.monotonic() < until:
+            sum(range(20_000))
+        print("saved" if is_saved() else "left out", flush=True)
+        raise SystemExit(7)
+    print("end", flush=True)
+    raise SystemExit(7)
+"""
+
+
+def test_ctrl_c_keeps_what_was_measured_and_the_last_save_is_made(write, start_try):
+    options = ["--skip", "train:publish", "--skip", "train:save=1000000", "--budget", "60s"]
+    trying = start_try(write(SAVES), options=options)
+    trying.wait_told("tries skip train:save: ")
+
+    os.kill(trying.running.pid, signal.SIGINT)
+    trying.finish()
+
+    assert trying.running.popen.stdout.read().endswith(b"saved\n")
+    assert re.search(r"skip train:publish: at most \d+\.\d+× \(.*\), \d+ pairs", trying.err), (
+        trying.err
+    )
+    assert "skip train:save: cut short (the training was told to end" in trying.err
+    recording = read_run(trying.running.run_file)
+    assert recording.run.complete
+    assert recording.run.exit_code == 7
+
+
+def test_keep_going_lets_it_train_on_untreated(write, start_try, tmp_path):
+    options = [*LOG, "--budget", "8s", "--keep-going"]
+    trying = start_try(write(TRAIN), options=options)
+    trying.wait_told("eager-log-format: ")
+    steps = trying.notes()[-1][0]
+
+    wait_until(lambda: trying.is_untreated(after=steps + 500), "it trains on")
+    (tmp_path / "stop").touch()
+    code = trying.finish()
+
+    assert code == 0, trying.err
+    assert trying.running.popen.stdout.read().endswith(b"end\n")
+    assert read_run(trying.running.run_file).run.exit_code == 0
+    assert "ends the training" not in trying.err
+
+
+def test_a_program_that_counts_nothing_is_told_so(write, start_try):
+    text = TRAIN.replace("rlprof.step()", "sum(range(1000))").replace("import rlprof", "")
+    trying = start_try(write(text), options=["--budget", "20s"])
+
+    code = trying.finish()
+
+    assert code != 0
+    assert "nothing counts the steps of this program" in trying.err
+    assert "--steps-from" in trying.err
+    assert 'File "/' not in trying.err.rpartition("KeyboardInterrupt")[2]
+
+
+def test_a_finding_that_is_not_there_is_told_with_those_that_are(write, start_try):
+    trying = start_try(write(TRAIN), options=["--finding", "gc-presure", "--budget", "20s"])
+
+    code = trying.finish()
+
+    assert code != 0
+    assert "there is no finding gc-presure in this training" in trying.err
+    assert "eager-log-format" in trying.err.rpartition("its findings are")[2]
+
+
+def test_a_training_that_ends_too_early_is_told_so(write, start_try):
+    trying = start_try(write("import rlprof\nrlprof.step()\nprint('end')\n"), options=[])
+
+    code = trying.finish()
+
+    assert code != 0
+    assert "the training ended before its steady phase had begun" in trying.err
+    assert trying.running.popen.stdout.read() == b"end\n"

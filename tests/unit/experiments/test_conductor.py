@@ -1,0 +1,481 @@
+"""A try from beginning to end, with a bench, a clock and plans that are made up."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rlprof.errors import MeasureError, RlprofError
+from rlprof.experiments import conductor as module
+from rlprof.experiments.conductor import (
+    FIRST_PLAN_S,
+    KILL_AFTER_S,
+    NEXT_PLAN,
+    TERMINATE_AFTER_S,
+    Conductor,
+    TryPlan,
+)
+from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
+from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
+from rlprof.recording.experimenting import AgentOfProcess, CpuTimes
+from rlprof.recording.treatment_desk import TreatmentState
+from tests.treated_processes import Process, agents
+
+POLL_S = 0.01
+
+
+class World:
+    """A training of two hundred steps a second, and the bench at which it is tried."""
+
+    def __init__(self, saved: dict[str, float], plans: Sequence[Plan | RlprofError]) -> None:
+        self.now_s = 1000.0
+        self.begun_s = self.now_s
+        self.saved = saved
+        """What each treatment saves, by its ``what``."""
+        self.plans = list(plans)
+        self.asked_at_s: list[float] = []
+        self.processes = [Process()]
+        self.rate = 200.0
+        self.interrupted_s: list[float] = []
+        self.terminated_s: list[float] = []
+        self.killed_s: list[float] = []
+        self.kept: list[int] = []
+        self.others = 0.0
+        """Cores that other programs use."""
+        self.is_told_to_end = False
+        self.is_recorded = True
+        self.texts_kept = 0
+        self.stopped_planner = False
+        self._made = 0.0
+
+    # The bench
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.now_s - self.begun_s
+
+    def agents(self) -> list[AgentOfProcess]:
+        return agents(self.processes)
+
+    def stop_recording(self) -> None:
+        self.is_recorded = False
+
+    def keep_texts(self) -> None:
+        self.texts_kept += 1
+
+    def helped_by(self, process: object) -> None:
+        assert process == "planner"
+
+    def cpu_times(self) -> CpuTimes:
+        return CpuTimes(self.elapsed_s, self.elapsed_s * (1 + self.others))
+
+    def keep(self, experiments: Sequence[Experiment]) -> None:
+        self.kept.append(len(experiments))
+
+    def interrupt_target(self) -> None:
+        self.interrupted_s.append(self.now_s)
+
+    def terminate_target(self) -> None:
+        self.terminated_s.append(self.now_s)
+
+    def kill_all(self) -> None:
+        self.killed_s.append(self.now_s)
+
+    # The world
+
+    @property
+    def ended_s(self) -> list[float]:
+        """The moments at which its processes were told to end."""
+        return [*self.interrupted_s, *self.terminated_s, *self.killed_s]
+
+    def passes(self, seconds: float) -> None:
+        until_s = self.now_s + max(seconds, POLL_S)
+        while self.now_s < until_s:
+            self.now_s += POLL_S
+            for process in self.processes:
+                process.lives(self.now_s)
+                rate = self.rate
+                if process.state is TreatmentState.ON:
+                    for part in marshal.loads(process.data):
+                        rate /= 1 - self.saved.get(part["what"], 0.0)
+                self._made += POLL_S * rate
+                process.counts["steps"] = int(self._made)
+
+    def planner(self, _file: Path, _now_s: float) -> Any:
+        self.asked_at_s.append(self.elapsed_s)
+        plan = self.plans.pop(0)
+
+        def made(_: float) -> Plan:
+            if isinstance(plan, RlprofError):
+                raise plan
+            return plan
+
+        def stop() -> None:
+            self.stopped_planner = True
+
+        return SimpleNamespace(process="planner", plan=made, stop=stop)
+
+
+@pytest.fixture
+def play(monkeypatch):
+    """Plays a try in a world until the training would end, or for so many seconds."""
+
+    def _play(
+        world: World, *, seconds: float = 300.0, stop: Any = None, **wishes: Any
+    ) -> tuple[Conductor, list[str]]:
+        clock = SimpleNamespace(
+            monotonic=lambda: world.now_s, monotonic_ns=lambda: int(world.now_s * 1e9)
+        )
+        monkeypatch.setattr(module, "time", clock)
+        monkeypatch.setattr(module, "PlannerProcess", world.planner)
+        told: list[str] = []
+        wishes = {"budget_s": 120.0} | wishes
+        conductor = Conductor(TryPlan(Path("run.rlprof"), **wishes), tell=told.append)
+        until_s = world.now_s + seconds
+        while world.now_s < until_s and not (stop is not None and stop(conductor)):
+            world.passes(conductor.turn(world))  # type: ignore[arg-type]
+        return conductor, told
+
+    return _play
+
+
+def option(treatment: str, *, kind: str = "gain", what: str | None = None) -> PlannedOption:
+    part: dict[str, str | int] = {"way": "setting", "what": what or treatment}
+    return PlannedOption(treatment, f"does {treatment}", kind, [part])
+
+
+def a_finding(
+    name: str, *options: PlannedOption, rank: int = 1, refusal: str = ""
+) -> PlannedFinding:
+    return PlannedFinding(name, rank, name, "train.py", 7, "step", 0.1, 0.9, list(options), refusal)
+
+
+def a_plan(*findings: PlannedFinding, counter: str = "steps") -> Plan:
+    return Plan(True, counter, "steps", list(findings))
+
+
+ONE = a_plan(a_finding("one", option("first")))
+
+
+def test_one_finding_is_measured_kept_and_told(play):
+    world = World({"first": 0.5}, [ONE])
+
+    conductor, told = play(world, seconds=60)
+
+    (experiment,) = conductor.experiments
+    assert (experiment.finding, experiment.treatment) == ("one", "first")
+    assert (experiment.outcome, experiment.kind) == (TryOutcome.MEASURED, TreatmentKind.GAIN)
+    assert experiment.measured is not None
+    assert experiment.measured.median == pytest.approx(0.5, abs=0.05)
+    assert experiment.predicted == (0.1, 0.9)
+    assert world.kept == [1]
+    assert not world.is_recorded
+    assert conductor.failure is None
+    assert [line.split(":")[0] for line in told] == [
+        "the training is steady",
+        "tries one (train.py",
+        "one",
+        "all is measured; ends the training (--keep-going lets it train on)",
+    ]
+
+
+def test_nothing_is_done_before_the_first_plan(play):
+    world = World({}, [ONE])
+
+    _, told = play(world, seconds=FIRST_PLAN_S - 0.5)
+
+    assert (told, world.asked_at_s, world.texts_kept) == ([], [], 0)
+    assert world.is_recorded
+
+
+def test_a_training_that_is_not_steady_is_asked_again_ever_later(play):
+    world = World({"first": 0.5}, [Plan(False), Plan(False), Plan(False), ONE])
+
+    conductor, _ = play(world, seconds=60)
+
+    assert len(world.asked_at_s) == 4
+    for earlier, later in zip(world.asked_at_s, world.asked_at_s[1:], strict=False):
+        assert later / earlier == pytest.approx(NEXT_PLAN, abs=0.1)
+    assert world.texts_kept == 4
+    assert len(conductor.experiments) == 1
+
+
+def test_a_plan_that_cannot_be_made_ends_it(play):
+    world = World({}, [MeasureError("no plan", slug="try-not-planned", hint="")])
+
+    conductor, _ = play(world, seconds=20)
+
+    assert conductor.failure is not None
+    assert conductor.failure.message == "no plan"
+    assert world.interrupted_s
+
+
+def test_a_program_that_counts_nothing_is_told_so_and_ended(play):
+    world = World({}, [a_plan(counter="")])
+
+    conductor, _ = play(world, seconds=20)
+
+    assert conductor.failure is not None
+    assert conductor.failure.slug == "try-counts-nothing"
+    assert world.interrupted_s
+
+
+def test_a_program_that_counts_too_seldom_is_told_so(play):
+    world = World({}, [ONE])
+    world.rate = 0.1
+
+    conductor, _ = play(world, seconds=60)
+
+    assert conductor.failure is not None
+    assert conductor.failure.slug == "try-counts-seldom"
+    assert not conductor.experiments
+
+
+def test_findings_without_a_treatment_are_told_and_left(play):
+    world = World({"first": 0.5}, [a_plan(a_finding("two", refusal="it is odd"), *ONE.findings)])
+
+    conductor, told = play(world, seconds=60)
+
+    assert told[0] == "does not try two (train.py:7): it is odd"
+    assert told[1].startswith("the training is steady: 1 finding ")
+    assert [each.finding for each in conductor.experiments] == ["one"]
+
+
+@pytest.mark.parametrize("wanted", ["two", "2"])
+def test_one_finding_by_its_name_or_its_rank(wanted, play):
+    plan = a_plan(*ONE.findings, a_finding("two", option("second"), rank=2))
+
+    conductor, _ = play(World({"second": 0.4}, [plan]), seconds=60, finding=wanted)
+
+    assert [each.finding for each in conductor.experiments] == ["two"]
+
+
+def test_a_finding_that_is_not_there_is_told_and_nothing_tried(play):
+    world = World({}, [ONE])
+
+    conductor, _ = play(world, seconds=30, finding="three")
+
+    assert conductor.failure is not None
+    assert conductor.failure.slug == "no-such-finding"
+    assert not conductor.experiments
+    assert world.interrupted_s
+
+
+def test_where_nothing_is_found_the_training_is_ended(play):
+    world = World({}, [a_plan()])
+
+    conductor, _ = play(world, seconds=30)
+
+    assert (conductor.failure, conductor.experiments) == (None, [])
+    assert world.interrupted_s
+
+
+def own() -> PlannedFinding:
+    return PlannedFinding("", 0, "mine", "mod", 0, "f", 0.0, 0.0, [option("skip", kind="ceiling")])
+
+
+def test_treatments_of_the_users_come_first_or_alone(play):
+    world = World({"first": 0.5, "skip": 0.3}, [ONE])
+    conductor, _ = play(world, seconds=90, own=[own()], finding="one")
+    assert [each.treatment for each in conductor.experiments] == ["skip", "first"]
+    assert conductor.experiments[0].predicted is None
+
+    world = World({"skip": 0.3}, [ONE])
+    conductor, _ = play(world, seconds=60, own=[own()], only_own=True)
+    assert [each.treatment for each in conductor.experiments] == ["skip"]
+
+
+# One treatment after another
+
+
+def test_gains_are_tried_together_at_last(play):
+    findings = [a_finding(name, option(name), rank=i) for i, name in enumerate("abc", 1)]
+    ceiling = a_finding("d", option("d", kind="ceiling"), rank=4)
+    world = World({"a": 0.3, "b": 0.5, "c": 0.0, "d": 0.5}, [a_plan(*findings, ceiling)])
+
+    conductor, _ = play(world, seconds=200)
+
+    *_, last = conductor.experiments
+    assert [each.treatment for each in conductor.experiments] == [
+        "a",
+        "b",
+        "c",
+        "d",
+        "all-together",
+    ]
+    # Without what gains nothing, and without what changes results.
+    assert last.measured is not None
+    assert last.measured.median == pytest.approx(1 - 0.7 * 0.5, abs=0.05)
+    assert (last.finding, last.predicted) == ("", None)
+    assert world.kept == [1, 2, 3, 4, 5]
+
+
+def test_one_gain_alone_is_not_tried_again(play):
+    conductor, _ = play(World({"first": 0.5}, [ONE]), seconds=100)
+
+    assert len(conductor.experiments) == 1
+
+
+@pytest.mark.parametrize("state", [TreatmentState.REFUSED, TreatmentState.ABSENT])
+def test_where_one_treatment_does_not_reach_the_next_is_tried(state, play):
+    class Picky(Process):
+        def _arm(self) -> None:
+            first = marshal.loads(self.data)[0]["what"] == "first"
+            self.state = state if first else TreatmentState.OFF
+            self.why = "it is odd" if state is TreatmentState.REFUSED and first else ""
+
+    plan = a_plan(a_finding("one", option("first"), option("second")))
+    world = World({"second": 0.4}, [plan])
+    world.processes = [Picky()]
+
+    conductor, told = play(world, seconds=90)
+
+    outcomes = [(each.treatment, each.outcome) for each in conductor.experiments]
+    expected = TryOutcome.REFUSED if state is TreatmentState.REFUSED else TryOutcome.NOT_REACHED
+    assert outcomes == [("first", expected), ("second", TryOutcome.MEASURED)]
+    assert conductor.experiments[0].measured is None
+    assert any("does second" in line for line in told)
+
+
+def test_a_treatment_that_is_withdrawn_is_not_tried_another_way(play):
+    plan = a_plan(a_finding("one", option("first"), option("second")))
+    world = World({}, [plan])
+    world.processes = [Process(fails_s=1014.0)]
+
+    conductor, _ = play(world, seconds=60)
+
+    (experiment,) = conductor.experiments
+    assert experiment.outcome is TryOutcome.WITHDRAWN
+    assert "ValueError: of ours" in experiment.note
+
+
+def test_the_budget_is_for_all(play):
+    findings = [a_finding(name, option(name), rank=i) for i, name in enumerate("abcdef", 1)]
+    world = World(dict.fromkeys("abcdef", 0.3), [a_plan(*findings)])
+
+    conductor, told = play(world, seconds=100, budget_s=25.0)
+
+    tried = len(conductor.experiments)
+    assert 1 <= tried < 6
+    assert sum("the budget is spent" in line for line in told) == 6 - tried
+    assert "all-together" not in {each.treatment for each in conductor.experiments}
+    # Ten seconds up to the plan, and what it takes to notice.
+    assert world.interrupted_s[0] - world.begun_s < 10 + 25 + 5
+
+
+def test_what_others_use_is_told(play):
+    world = World({"first": 0.5}, [ONE])
+    world.others = 1.5
+
+    conductor, _ = play(world, seconds=60)
+
+    assert conductor.experiments[0].note == "other programs used 1.5 cores meanwhile"
+
+
+def test_workers_that_come_and_go_are_counted(play):
+    world = World({"first": 0.4}, [ONE])
+    world.processes = [Process(), Process()]
+    gone = []
+
+    def goes(conductor: Conductor) -> bool:
+        if world.elapsed_s > 20 and not gone:
+            gone.append(world.processes.pop())
+        return False
+
+    conductor, _ = play(world, seconds=100, stop=goes)
+
+    assert gone
+    assert [each.finding for each in conductor.experiments] == ["one"]
+
+
+# The end
+
+
+def test_the_training_is_ended_politely_and_then_less_so(play):
+    world = World({"first": 0.5}, [ONE])
+
+    play(world, seconds=100)
+
+    assert len(world.interrupted_s) == len(world.terminated_s) == len(world.killed_s) == 1
+    begun_s = world.interrupted_s[0]
+    assert world.terminated_s[0] - begun_s == pytest.approx(TERMINATE_AFTER_S, abs=0.5)
+    assert world.killed_s[0] - begun_s == pytest.approx(KILL_AFTER_S, abs=0.5)
+
+
+def test_nothing_is_left_in_any_process_at_the_end(play):
+    world = World({"first": 0.5}, [ONE])
+
+    play(world, seconds=100)
+
+    assert [each.state for each in world.processes] == [TreatmentState.NOT_HEARD]
+
+
+def test_a_training_that_is_to_go_on_is_let_go(play):
+    world = World({"first": 0.5}, [ONE])
+
+    conductor, told = play(world, seconds=100, keeps_going=True)
+
+    assert len(conductor.experiments) == 1
+    assert world.ended_s == []
+    assert [each.state for each in world.processes] == [TreatmentState.NOT_HEARD]
+    assert not any("ends the training" in line for line in told)
+
+
+def test_a_training_that_ends_early_cuts_it_short(play):
+    world = World({"first": 0.5}, [ONE])
+    conductor, _ = play(world, stop=lambda _: world.elapsed_s > 15)
+    assert not conductor.experiments
+
+    conductor.target_ended(world)
+
+    (experiment,) = conductor.experiments
+    assert (experiment.outcome, experiment.measured) == (TryOutcome.CUT_SHORT, None)
+    assert experiment.note == "the training ended"
+    assert world.kept == [1]
+    assert conductor.failure is None
+
+
+def test_what_was_measured_before_is_kept(play):
+    plan = a_plan(*ONE.findings, a_finding("two", option("second"), rank=2))
+    world = World({"first": 0.5, "second": 0.5}, [plan])
+    conductor, _ = play(world, stop=lambda each: each.experiments and world.elapsed_s > 30)
+
+    conductor.target_ended(world)
+
+    assert conductor.experiments[0].outcome is TryOutcome.MEASURED
+    assert world.kept[-1] == len(conductor.experiments)
+
+
+def test_a_training_that_ends_before_there_is_a_plan_is_told_so(play):
+    world = World({}, [ONE])
+    conductor, _ = play(world, stop=lambda _: world.asked_at_s)
+
+    conductor.target_ended(world)
+
+    assert conductor.failure is not None
+    assert conductor.failure.slug == "try-ended-early"
+    assert world.stopped_planner
+
+
+def test_once_somebody_ends_the_training_nothing_is_treated_any_more(play):
+    world = World({"first": 0.5}, [ONE])
+
+    def interrupts(_: Conductor) -> bool:
+        world.is_told_to_end = world.elapsed_s > 15
+        return world.elapsed_s > 60
+
+    conductor, _ = play(world, stop=interrupts)
+
+    (experiment,) = conductor.experiments
+    assert experiment.outcome is TryOutcome.CUT_SHORT
+    assert experiment.note == "the training was told to end"
+    assert [each.state for each in world.processes] == [TreatmentState.NOT_HEARD]
+    # How it ends is between the two.
+    assert world.ended_s == []
+    conductor.target_ended(world)
+    assert len(conductor.experiments) == 1

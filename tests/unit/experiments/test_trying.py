@@ -1,0 +1,267 @@
+"""One treatment in processes that are made up: armed, switched in turns, refused, withdrawn, and never come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rlprof.experiments.rates import CountLog, Rhythm
+from rlprof.experiments.trying import (
+    ARMED_WITHIN_S,
+    UNREACHED_SLOTS,
+    TreatmentTry,
+    TryEnd,
+    leave,
+)
+from rlprof.model.experiment import TryOutcome
+from rlprof.recording.treatment_desk import TreatmentState
+from tests.treated_processes import Never, Process, agents
+
+POLL_S = 0.004
+
+
+class Training:
+    """Steps at 1000 a second, and at more where the treatment is on in a process."""
+
+    def __init__(self, *processes: Process, saved: float = 0.5, rate: float = 1000.0) -> None:
+        self.processes = processes
+        self.log = CountLog()
+        self.now_s = 100.0
+        self._saved, self._rate = saved, rate
+        self._made = 0.0
+        self.was_on: list[bool] = []
+
+    def tries(self, *, ends_after_s: float = 60.0, **more: Any) -> tuple[TryEnd, TreatmentTry]:
+        settings = {"slot_s": 0.4, "lengthens": True} | more
+        begun_s = self.now_s
+        trying = TreatmentTry(
+            3,
+            b"parts",
+            Rhythm(0.001, 0.0),
+            ends_s=begun_s + ends_after_s,
+            begun_s=begun_s,
+            **settings,
+        )
+        while self.now_s < begun_s + ends_after_s + 10:
+            self.now_s += POLL_S
+            alive = [each for each in self.processes if self.now_s - 100.0 >= each.starts_s]
+            for process in alive:
+                process.lives(self.now_s)
+            on = [each for each in alive if each.state is TreatmentState.ON]
+            share = len(on) / max(1, len(alive))
+            self.was_on.append(bool(on))
+            self._made += POLL_S * self._rate * (1 + share * (1 / (1 - self._saved) - 1))
+            self.log.add(self.now_s, int(self._made))
+            ended = trying.turn(self.now_s, int(self.now_s * 1e9), agents(alive), self.log)
+            if ended is not None:
+                return ended, trying
+        raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("processes", [1, 2, 5])
+def test_what_it_saves_is_measured(processes):
+    training = Training(*[Process() for _ in range(processes)])
+
+    ended, trying = training.tries()
+
+    assert ended == TryEnd(TryOutcome.MEASURED)
+    assert trying.turns.measured is not None
+    assert trying.turns.measured.median == pytest.approx(0.5, abs=0.02)
+    assert trying.turns.longest_s == 0.8
+    for process in training.processes:
+        # Off and on by turns, not once.
+        assert process.reached > 100
+
+
+def test_a_treatment_that_saves_nothing_is_soon_known_to():
+    ended, trying = Training(Process(), saved=0.0).tries()
+
+    assert ended == TryEnd(TryOutcome.MEASURED)
+    assert trying.turns.measured is not None
+    assert trying.turns.measured.high < 0.02
+
+
+def test_it_is_told_again_and_again_that_rlprof_is_there():
+    training = Training(Process())
+
+    training.tries()
+
+    (process,) = training.processes
+    gaps = [
+        later - earlier for earlier, later in zip(process.beats, process.beats[1:], strict=False)
+    ]
+    assert max(gaps) < 10_000_000
+
+
+def test_nothing_begins_before_all_have_armed_it():
+    training = Training(Process(), Process(delay_s=2.0))
+
+    training.tries(ends_after_s=30)
+
+    first = training.was_on.index(True)
+    assert first * POLL_S > 2.0
+
+
+def test_those_that_sleep_are_not_waited_for_without_end():
+    training = Training(Process(), Never())
+
+    ended, trying = training.tries()
+
+    assert ended.outcome is TryOutcome.MEASURED
+    assert trying.turns.measured is not None
+    assert trying.turns.measured.low > 0
+    assert training.was_on.index(True) * POLL_S >= ARMED_WITHIN_S
+
+
+def test_a_refusal_of_one_ends_it():
+    training = Training(
+        Process(), Process(arms_as=TreatmentState.REFUSED, why="the file has changed")
+    )
+
+    ended, trying = training.tries()
+
+    assert ended == TryEnd(TryOutcome.REFUSED, "the file has changed")
+    assert not any(training.was_on)
+    assert trying.turns.pairs == 0
+
+
+def test_a_failure_of_one_ends_it():
+    training = Training(Process(), Process(fails_s=103.0))
+
+    ended, _ = training.tries()
+
+    assert ended == TryEnd(TryOutcome.WITHDRAWN, "ValueError: of ours")
+
+
+def test_one_that_has_nothing_of_it_does_not_matter():
+    training = Training(Process(), Process(arms_as=TreatmentState.ABSENT))
+
+    ended, trying = training.tries()
+
+    assert ended.outcome is TryOutcome.MEASURED
+    assert trying.turns.measured is not None
+    assert trying.turns.measured.low > 0.2
+
+
+@pytest.mark.parametrize("processes", [[Process(arms_as=TreatmentState.ABSENT)], [Never()], []])
+def test_where_no_process_has_it_it_is_not_reached(processes):
+    training = Training(*processes)
+
+    ended, _ = training.tries()
+
+    assert ended == TryEnd(TryOutcome.NOT_REACHED, "no process has loaded what it would change")
+    assert training.now_s - 100.0 == pytest.approx(ARMED_WITHIN_S, abs=0.1)
+
+
+def test_a_place_that_nobody_comes_to_is_given_up():
+    training = Training(Process(reaches=False))
+
+    ended, trying = training.tries()
+
+    assert ended == TryEnd(TryOutcome.NOT_REACHED, "nobody came to the place while it was on")
+    assert trying.turns.pairs <= UNREACHED_SLOTS
+
+
+def test_one_of_several_that_comes_there_is_enough():
+    ended, _ = Training(Process(), Process(reaches=False)).tries()
+
+    assert ended.outcome is TryOutcome.MEASURED
+
+
+def test_a_process_that_comes_late_is_treated_too():
+    late = Process(starts_s=4.0)
+    training = Training(Process(), late, saved=0.3)
+
+    training.tries()
+
+    assert late.asked == 3
+    assert late.reached > 0
+
+
+def test_a_late_process_that_refuses_ends_it():
+    late = Process(starts_s=3.0, arms_as=TreatmentState.REFUSED, why="it is a generator")
+
+    ended, _ = Training(Process(), late).tries()
+
+    assert ended == TryEnd(TryOutcome.REFUSED, "it is a generator")
+
+
+def test_one_that_is_slow_to_obey_delays_no_slot_for_ever():
+    """As one whose main thread waits for the others."""
+    ended, trying = Training(Process(), Process(delay_s=0.3)).tries()
+
+    assert ended.outcome is TryOutcome.MEASURED
+    assert trying.turns.measured is not None
+    assert trying.turns.measured.low > 0
+
+
+def test_its_time_ends_it_and_what_is_wide_is_not_clear():
+    ended, trying = Training(Process()).tries(ends_after_s=3.0)
+
+    assert ended == TryEnd(TryOutcome.NOT_CLEAR)
+    assert trying.turns.measured is None
+
+
+def test_its_time_ends_it_and_what_is_narrow_is_measured():
+    """Five pairs of short slots, and no time for long ones."""
+    ended, trying = Training(Process()).tries(ends_after_s=5.5)
+
+    assert ended == TryEnd(TryOutcome.MEASURED)
+    assert trying.turns.longest_s == 0.4
+
+
+def test_where_nothing_is_counted_it_ends_with_its_time():
+    ended, trying = Training(Process(), rate=0.0).tries(ends_after_s=20.0)
+
+    assert ended == TryEnd(TryOutcome.NOT_CLEAR)
+    assert trying.turns.pairs == 0
+
+
+def test_nothing_is_left_in_any_process():
+    processes = [Process(), Process()]
+    Training(*processes).tries()
+
+    leave(agents(processes))
+
+    assert [(each.asked, each.state) for each in processes] == [(0, TreatmentState.NOT_HEARD)] * 2
+
+
+class Cycles(Training):
+    """Rollouts of a tenth of a second and updates of nine tenths, of which the treatment saves half."""
+
+    def tries(self, **_: Any) -> tuple[TryEnd, TreatmentTry]:
+        begun_s = self.now_s
+        rhythm = Rhythm(1.0, 0.4)
+        trying = TreatmentTry(
+            3,
+            b"parts",
+            rhythm,
+            slot_s=0.5,
+            lengthens=False,
+            ends_s=begun_s + 60,
+            begun_s=begun_s,
+        )
+        (process,) = self.processes
+        phase, left_s, total = "rollout", 0.1, 0
+        while True:
+            self.now_s += POLL_S
+            process.lives(self.now_s)
+            is_on = process.state is TreatmentState.ON
+            left_s -= POLL_S * (2.0 if is_on and phase == "update" else 1.0)
+            if phase == "rollout":
+                total += 4
+                self.log.add(self.now_s, total)
+            if left_s <= 0:
+                phase, left_s = ("update", 0.9) if phase == "rollout" else ("rollout", 0.1)
+            ended = trying.turn(self.now_s, int(self.now_s * 1e9), agents([process]), self.log)
+            if ended is not None:
+                return ended, trying
+
+
+def test_slots_of_a_program_with_cycles_end_with_one():
+    ended, trying = Cycles(Process()).tries()
+
+    assert trying.turns.measured is not None, ended
+    # Half of nine tenths, but for the cycle in which it is switched.
+    assert 0.3 < trying.turns.measured.median < 0.5
