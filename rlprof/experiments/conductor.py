@@ -234,6 +234,7 @@ class Conductor:
         agents: Sequence[AgentOfProcess],
         now_s: float,
     ) -> None:
+        assert self._made is not None
         assert self._rhythm is not None
         self._number += 1
         slot_s = _slot_s(self._rhythm, len(agents))
@@ -241,7 +242,7 @@ class Conductor:
         longest_s = max(LONGEST_TRY_S, MOST_SLOTS * slot_s)
         trying = TreatmentTry(
             self._number,
-            as_bytes(option.parts),
+            as_bytes([{**part, "counter": self._made.counter} for part in option.parts]),
             self._rhythm,
             slot_s=slot_s,
             lengthens=slot_s <= FED_SLOT_S and not self._rhythm.has_cycles,
