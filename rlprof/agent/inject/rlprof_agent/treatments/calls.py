@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident, start_new_thread
 from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
@@ -23,10 +24,10 @@ _FRAMES = 8
 
 _MISSED = 16
 """Calls that were left out, of which is known what they were given."""
-_SILENT_NS = 300_000_000
+_LOOK_S = 0.05
+_SILENT_NS = 1_000_000_000
 _SILENT = 10
 """Times the longest time between two calls, after which no further one may come."""
-_OURS = __file__.rpartition("rlprof_agent")[0]
 _WAITING = (
     "multiprocessing/connection.py",
     "multiprocessing/queues.py",
@@ -59,7 +60,7 @@ class Calls:
                 part["attribute"],
                 _from_its_lines(part, function, make(function, asked).called),
             )
-            self.put_on, self._take_code_off = attribute.put_on, attribute.take_off
+            self._put_code_on, self._take_code_off = attribute.put_on, attribute.take_off
             return
         functions = (
             [named(part["module"], part["qualname"])]
@@ -76,12 +77,17 @@ class Calls:
             return calling(function, _from_its_lines(part, original, made))
 
         code = SwappedCode(functions, treated)
-        self.put_on, self._take_code_off = code.put_on, code.take_off
+        self._put_code_on, self._take_code_off = code.put_on, code.take_off
+
+    def put_on(self) -> None:
+        for each in self._left_out:
+            each.begin()
+        self._put_code_on()
 
     def take_off(self) -> None:
         self._take_code_off()
         for each in self._left_out:
-            each.make_up()
+            each.end()
 
 
 def _attribute(part: dict[str, Any]) -> Any:
@@ -93,23 +99,29 @@ def _attribute(part: dict[str, Any]) -> Any:
 
 
 class _Left:
-    """Make every n-th call; the others get what the last one gave."""
+    """Make every n-th call; the others get what the last one gave.
+
+    With ``messages`` somebody may wait for each of these calls, and the training for him. So a thread looks, while it is on, whether the
+    program has come to a stop: the main thread would hear of no signal in its wait.
+    """
 
     def __init__(self, original: Any, asked: Asked) -> None:
         self._original = original
         self._asked = asked
         self._guard = Guard(asked)
         self._every = asked.part["every"]
+        self._sends = bool(asked.part.get("messages"))
+        self._main = get_ident()
         self._left = 0
         self._answer: Any = None
         self._missed: list[tuple[Any, Any]] = []
-        self._came_ns = 0
-        self._longest_ns = 0
+        self._came_ns = self._longest_ns = 0
+        self._is_on = self._is_watched = False
 
     def called(self, *args: Any, **kwargs: Any) -> Any:
         self._asked.reached[0] += 1
         self._left -= 1
-        if self._asked.part.get("messages"):
+        if self._sends:
             self._note(args, kwargs)
         if self._left > 0:
             return self._answer
@@ -118,6 +130,14 @@ class _Left:
         self._answer = self._guard.call(self._original, args, kwargs)
         return self._answer
 
+    def begin(self) -> None:
+        self._left = self._came_ns = 0
+        self._is_on = True
+
+    def end(self) -> None:
+        self._is_on = False
+        self._missed.clear()
+
     def _note(self, args: Any, kwargs: Any) -> None:
         now_ns = time.perf_counter_ns()
         if self._came_ns:
@@ -125,26 +145,37 @@ class _Left:
         self._came_ns = now_ns
         self._missed.append((args, kwargs))
         del self._missed[:-_MISSED]
+        if not self._is_watched:
+            self._is_watched = True
+            start_new_thread(self._watch, ())
 
-    def make_up(self) -> None:
-        """Make the calls that were left out where the program waits for what they would have sent: it would wait for ever."""
-        missed, self._missed = self._missed, []
+    def _watch(self) -> None:
+        try:
+            while self._is_on:
+                time.sleep(_LOOK_S)
+                if self._has_stopped():
+                    self._make_up()
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            self._asked.failed(error)
+        finally:
+            self._is_watched = False
+
+    def _has_stopped(self) -> bool:
+        if not self._missed or not self._came_ns:
+            return False
         silent_ns = time.perf_counter_ns() - self._came_ns
-        came, self._came_ns, self._left = self._came_ns, 0, 0
-        waits = silent_ns > max(_SILENT_NS, _SILENT * self._longest_ns)
-        if not missed or not came or not self._longest_ns or not waits or not _is_waiting():
-            return
+        if silent_ns <= max(_SILENT_NS, _SILENT * self._longest_ns):
+            return False
+        frame = sys._current_frames().get(self._main)
+        return frame is not None and frame.f_code.co_filename.endswith(_WAITING)
+
+    def _make_up(self) -> None:
+        """Make the calls that were left out: the program would wait for ever for what they send."""
+        missed, self._missed = self._missed, []
+        self._asked.failed(RefusedError("the training waits for each of these calls"))
         for args, kwargs in missed:
             self._original(*args, **kwargs)
-        self._asked.failed(RefusedError("the training waits for each of these calls"))
-
-
-def _is_waiting() -> bool:
-    """Tell whether the main thread, in which this is a handler of a signal, waits for a message."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename.endswith(_WAITING)
 
 
 def _pauses(original: Any, asked: Asked) -> Any:
