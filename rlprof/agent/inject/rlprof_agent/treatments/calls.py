@@ -6,7 +6,7 @@ from _thread import get_ident, start_new_thread
 from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
-from ..real import sys, time
+from ..real import os, sys, time
 from . import RefusedError, library
 from .functions import SwappedAttribute, SwappedCode, calling, named, own_copy, written_at
 from .memories import Guard, Memory, shape_of
@@ -116,7 +116,9 @@ class _Left:
         self._answer: Any = None
         self._missed: list[tuple[Any, Any]] = []
         self._came_ns = self._longest_ns = 0
-        self._is_on = self._is_watched = False
+        self._is_on = False
+        self._watched_in = 0
+        """The process that has a thread for it: a forked child has none."""
 
     def called(self, *args: Any, **kwargs: Any) -> Any:
         self._asked.reached[0] += 1
@@ -145,8 +147,8 @@ class _Left:
         self._came_ns = now_ns
         self._missed.append((args, kwargs))
         del self._missed[:-_MISSED]
-        if not self._is_watched:
-            self._is_watched = True
+        if self._watched_in != os.getpid():
+            self._watched_in = os.getpid()
             start_new_thread(self._watch, ())
 
     def _watch(self) -> None:
@@ -159,7 +161,7 @@ class _Left:
             foreign_errors.pass_on(error)
             self._asked.failed(error)
         finally:
-            self._is_watched = False
+            self._watched_in = 0
 
     def _has_stopped(self) -> bool:
         if not self._missed or not self._came_ns:

@@ -65,7 +65,7 @@ class _Written:
         """Raise ``RefusedError`` where ``function`` was made from other text, or by an import that changes it."""
         made = self._code(compile(self._text, self._path, "exec", dont_inherit=True))
         own = function.__code__
-        if made is None or any(getattr(made, each) != getattr(own, each) for each in _ALIKE):
+        if made is None or not _is_alike(made, own):
             raise RefusedError("%s has changed since the program read it" % self._path)
 
     def edited(self, part: dict[str, Any], edit: Any) -> CodeType:
@@ -105,6 +105,21 @@ class _Written:
                 if inner is not None:
                     return inner
         return None
+
+
+def _is_alike(made: CodeType, own: CodeType) -> bool:
+    if any(getattr(made, each) != getattr(own, each) for each in _ALIKE):
+        return False
+    if len(made.co_consts) != len(own.co_consts):
+        return False
+    for one, other in zip(made.co_consts, own.co_consts):  # noqa: B905 - Python 3.9
+        if type(one) is CodeType and type(other) is CodeType:
+            if not _is_alike(one, other):
+                return False
+        # By their texts: 1 equals True, and nan not itself.
+        elif type(one) is not type(other) or repr(one) != repr(other):
+            return False
+    return True
 
 
 def _edit_in(owner: ast.AST, line: int, part: dict[str, Any], edit: Any) -> bool:
