@@ -34,7 +34,7 @@ class CannotTreatError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Callee:
+class PythonCallee:
     """A function of Python's that a line was seen to call."""
 
     operand: str
@@ -87,7 +87,7 @@ class Patient:
             [node for node in statement.walk() if isinstance(node, ast.Call)] if statement else []
         )
 
-    def callees(self, file: str, line: int) -> Sequence[Callee]:
+    def callees(self, file: str, line: int) -> Sequence[PythonCallee]:
         """Return the functions of Python's that the statement at a line was seen to call, the outer ones first.
 
         None that waits for a message: without it, what it would have taken stays in its pipe or queue for ever.
@@ -98,11 +98,11 @@ class Patient:
             if value is not None and value.function and value.file and value.line:
                 name = value.function.rpartition(".")[2]
                 if origin_of_file(value.file) is not Origin.STDLIB or name not in _RECEIVES:
-                    found.append(Callee(ast.unparse(node.func), value.file, value.line, name))
+                    found.append(PythonCallee(ast.unparse(node.func), value.file, value.line, name))
         return found
 
     def call_of(
-        self, what: str, file: str, line: int, callee: Callee, **more: str | int
+        self, what: str, file: str, line: int, callee: PythonCallee, **more: str | int
     ) -> TreatmentPart:
         """A part that changes what becomes of the calls of ``callee`` by the statement at a line."""
         whose = call(what, callee.file, callee.line, callee.name, **more)
@@ -153,10 +153,14 @@ class Patient:
         """The same of several lines, those of one function together: of two parts that compile it anew one alone would be on."""
         by_function: dict[tuple[str, int], dict[int, int]] = {}
         for file, line in places:
-            statement = self.statement(file, line)
-            first = line if statement is None else statement.first_line
-            lines = by_function.setdefault((file, self.function(file, line).code_line), {})
-            lines.setdefault(first, line)
+            module, statement = self.module(file), self.statement(file, line)
+            function = None if module is None else module.function_at(line)
+            if function is not None:
+                first = line if statement is None else statement.first_line
+                lines = by_function.setdefault((file, function.code_line), {})
+                lines.setdefault(first, line)
+        if not by_function:
+            raise CannotTreatError("its line is in no function")
         return [
             self.edit(what, file, min(lines.values()), lines=_listed(lines.values()), **more)
             for (file, _), lines in by_function.items()

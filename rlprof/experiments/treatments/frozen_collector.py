@@ -10,7 +10,6 @@ from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
 from rlprof.syntax.imports import full_name
 
-
 _NEVER: Final = 10**9
 
 
