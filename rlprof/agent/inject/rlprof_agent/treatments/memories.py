@@ -18,6 +18,7 @@ _ANSWERS = 32
 _FILLING_NS = 50_000_000
 """Time that may be spent on the answers for one shape: with those of a slow function the slots would be over before all were there."""
 _SHAPES = 64
+_SHAPED = frozenset((bool, str, bytes, type(None), tuple, list, dict, complex))
 _DEEP = 3
 
 
@@ -49,15 +50,17 @@ class Memory:
 
     def answer(self, about: Any, original: Any, args: Any, kwargs: Any) -> Any:
         """Answer ``original(*args, **kwargs)`` by what it gave before; ``about`` tells functions apart."""
+        # All of it counts as time of the program's: what takes long here makes a ceiling too low.
         try:
-            key = (about, shape_of(args, _DEEP), shape_of(kwargs, _DEEP))
+            key = about, shapes_of(args), shape_of(kwargs, _DEEP) if kwargs else None
             answers = self._known.get(key)
         except Exception as error:
             foreign_errors.pass_on(error)
             self._asked.failed(error)
             return original(*args, **kwargs)
         if answers is not None and answers.are_enough:
-            return answers.next()
+            answers.turn = turn = answers.turn + 1
+            return answers.given[turn % len(answers.given)]
         begun_ns = time.perf_counter_ns()
         answer = self._guard.call(original, args, kwargs)
         if answers is None and len(self._known) < _SHAPES:
@@ -68,39 +71,43 @@ class Memory:
 
 
 class _Answers:
+    __slots__ = ("are_enough", "given", "spent_ns", "turn")
+
     def __init__(self) -> None:
-        self._given: list[Any] = []
-        self._spent_ns = 0
-        self._turn = 0
+        self.given: list[Any] = []
+        self.spent_ns = 0
+        self.turn = 0
+        self.are_enough = False
 
     def add(self, answer: Any, spent_ns: int) -> None:
-        self._given.append(answer)
-        self._spent_ns += spent_ns
+        self.given.append(answer)
+        self.spent_ns += spent_ns
+        self.are_enough = len(self.given) >= _ANSWERS or self.spent_ns >= _FILLING_NS
 
-    @property
-    def are_enough(self) -> bool:
-        return len(self._given) >= _ANSWERS or self._spent_ns >= _FILLING_NS
 
-    def next(self) -> Any:
-        self._turn = (self._turn + 1) % len(self._given)
-        return self._given[self._turn]
+def shapes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the same of the arguments of a call, the usual ones by the shortest way."""
+    return tuple([shape_of(each, _DEEP) for each in args])
 
 
 def shape_of(value: Any, deep: int) -> Any:
     """Return what of an input shapes an answer: types, shapes and numbers of parts, never contents."""
     kind = type(value)
-    shape = getattr(value, "shape", None)
+    if kind is float or kind is int:
+        return kind
+    if kind is list and value and type(value[0]) is float:
+        return kind, len(value)
+    shape = getattr(value, "shape", None) if kind not in _SHAPED else None
     if shape is not None and not isinstance(value, type):
         return kind, tuple(shape), str(getattr(value, "dtype", ""))
     if kind in (bool, str, bytes, type(None)):
         return kind, value
     if kind in (tuple, list) and deep:
-        parts = tuple(shape_of(each, deep - 1) for each in value[:4])
-        return kind, len(value), parts
+        return kind, len(value), shape_of(value[0], deep - 1) if value else None
     if kind is dict and deep:
         return kind, tuple((key, shape_of(value[key], deep - 1)) for key in list(value)[:16])
     # Of an object its identity: the answers of two environments are two.
-    return (kind,) if kind in (int, float, complex) else (kind, id(value))
+    return kind if kind is complex else (kind, id(value))
 
 
 def carries_graph(answer: Any, deep: int = _DEEP) -> bool:
