@@ -162,6 +162,26 @@ def test_objects_get_what_one_made_the_same_way_began_with():
     assert second.walls is first.walls
 
 
+def test_objects_of_other_classes_that_inherit_it_are_set_up():
+    class Base:
+        def __init__(self) -> None:
+            self.parts: list[int] = []
+
+    class Maze(Base):
+        pass
+
+    class Other(Base):
+        pass
+
+    with treated(Base.__init__, "made-from-memory", qualname="Maze.__init__") as told:
+        first, second = Other(), Other()
+        mazes = Maze(), Maze()
+
+    assert first.parts is not second.parts
+    assert mazes[0].parts is mazes[1].parts
+    assert told.reached == [2]
+
+
 def test_a_no_is_followed_by_a_pause():
     event = mp.get_context("fork").Event()
     begun = os.times().elapsed
