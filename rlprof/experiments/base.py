@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Final
 
 from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import Finding
 from rlprof.recording.treatment_desk import TreatmentPart
 from rlprof.source.value import Value
-from rlprof.source.values import Values
+from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Function, SourceModule, Statement, parse
+from rlprof.syntax.origin import Origin, origin_of_file
+
+_RECEIVES: Final = frozenset(
+    {"get", "get_nowait", "recv", "recv_bytes", "recv_bytes_into", "poll", "wait", "join", "result"}
+    | {"acquire", "wait_for", "select", "next", "__next__"}
+)
+
+"""Functions of the standard library's that take messages."""
+
+SENDS: Final = frozenset(
+    {"put", "put_nowait", "send", "send_bytes", "sendall", "submit", "apply_async"}
+)
+"""Functions that send them: somebody may wait for each."""
 
 
 class CannotTreatError(Exception):
@@ -19,7 +34,7 @@ class CannotTreatError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCallee:
+class PythonCallee:
     """A function of Python's that a line was seen to call."""
 
     operand: str
@@ -67,15 +82,58 @@ class Patient:
         statement = self.statement(file, line)
         return {} if statement is None else self.values.of(file, statement)
 
-    def callees(self, file: str, line: int) -> Sequence[SeenCallee]:
-        """Return the functions of Python's that the statement at a line was seen to call."""
-        found = []
-        for operand, value in self.known(file, line).items():
-            fields = value.fields
-            if "function" in fields and "file" in fields and fields.get("line", "").isdigit():
-                name = fields["function"].rpartition(".")[2]
-                found.append(SeenCallee(operand, fields["file"], int(fields["line"]), name))
+    def calls(self, file: str, line: int) -> Sequence[ast.Call]:
+        """The calls on the statement at a line, the outer ones first."""
+        statement = self.statement(file, line)
+        return (
+            [node for node in statement.walk() if isinstance(node, ast.Call)] if statement else []
+        )
+
+    def callees(self, file: str, line: int) -> Sequence[PythonCallee]:
+        """Return the functions of Python's that the statement at a line was seen to call, the outer ones first.
+
+        None that waits for a message: without it, what it would have taken stays in its pipe or queue for ever.
+        """
+        known, found = self.known(file, line), []
+        for node in self.calls(file, line):
+            value = value_of(node.func, known)
+            if value is not None and value.function and value.file and value.line:
+                name = value.function.rpartition(".")[2]
+                if origin_of_file(value.file) is not Origin.STDLIB or name not in _RECEIVES:
+                    found.append(PythonCallee(ast.unparse(node.func), value.file, value.line, name))
         return found
+
+    def call_of(
+        self, what: str, file: str, line: int, callee: PythonCallee, **more: str | int
+    ) -> TreatmentPart:
+        """A part that changes what becomes of the calls of ``callee`` by the statement at a line."""
+        whose = call(what, callee.file, callee.line, callee.name, **more)
+        return {**whose, **self._from_there(file, line)}
+
+    def call_named(
+        self, what: str, file: str, line: int, module: str, name: str, **more: str | int
+    ) -> TreatmentPart:
+        """The same of a function that is known by its qualified name in a module."""
+        whose = {"way": "call", "what": what, "module": module, "qualname": name}
+        return {**whose, **more, **self._from_there(file, line)}
+
+    def call_in_c(
+        self, what: str, file: str, line: int, module: str, name: str, **more: str | int
+    ) -> TreatmentPart:
+        """The same of a function in C that the statement takes from its module."""
+        whose = {"way": "call", "what": what, "module": module, "attribute": name}
+        return {**whose, **more, **self._from_there(file, line)}
+
+    def _from_there(self, file: str, line: int) -> TreatmentPart:
+        """Fields that keep a part to the calls that the statement at a line makes."""
+        statement = self.statement(file, line)
+        lines = range(line, line + 1) if statement is None else statement.lines
+        return {"from_file": file, "from_line": lines[0], "to_line": lines[-1]}
+
+    def call_of_function(self, what: str, file: str, line: int, **more: str | int) -> TreatmentPart:
+        """A part that changes what becomes of all calls of the function around a line."""
+        function = self.function(file, line)
+        return call(what, file, function.code_line, function.node.name, **more)
 
     def edit(self, what: str, file: str, line: int, **more: str | int) -> TreatmentPart:
         """A part of a treatment that compiles the function around a line anew, with the statement there changed."""
@@ -90,6 +148,29 @@ class Patient:
             "at": line,
             **more,
         }
+
+    def edits(
+        self, what: str, places: Iterable[tuple[str, int]], **more: str | int
+    ) -> list[TreatmentPart]:
+        """The same of several lines, those of one function together: of two parts that compile it anew one alone would be on."""
+        by_function: dict[tuple[str, int], dict[int, int]] = {}
+        for file, line in places:
+            module, statement = self.module(file), self.statement(file, line)
+            function = None if module is None else module.function_at(line)
+            if function is not None:
+                first = line if statement is None else statement.first_line
+                lines = by_function.setdefault((file, function.code_line), {})
+                lines.setdefault(first, line)
+        if not by_function:
+            raise CannotTreatError("its line is in no function")
+        return [
+            self.edit(what, file, min(lines.values()), lines=_listed(lines.values()), **more)
+            for (file, _), lines in by_function.items()
+        ]
+
+
+def _listed(lines: Iterable[int]) -> str:
+    return " ".join(map(str, sorted(lines)))
 
 
 def call(what: str, file: str, line: int, name: str, **more: str | int) -> TreatmentPart:

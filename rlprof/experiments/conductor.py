@@ -257,6 +257,7 @@ class Conductor:
         agents: Sequence[AgentOfProcess],
         now_s: float,
     ) -> None:
+        assert self._made is not None
         assert self._rhythm is not None
         self._number += 1
         slot_s = self._slot_s(agents)
@@ -266,7 +267,7 @@ class Conductor:
         longest_s = max(LONGEST_TRY_S, most * slot_s)
         trying = TreatmentTry(
             self._number,
-            as_bytes(option.parts),
+            as_bytes([{**part, "counter": self._made.counter} for part in option.parts]),
             self._rhythm,
             slot_s=slot_s,
             lengthens=lengthens,

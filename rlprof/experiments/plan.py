@@ -8,6 +8,7 @@ from typing import Final
 
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
 from rlprof.experiments.parts import PartOfTraining, parts_of
+from rlprof.experiments.untried import UNTRIED
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import ITERATIONS, OUTPUT_STEPS, UPDATES
 from rlprof.model.experiment import TreatmentKind
@@ -184,5 +185,9 @@ def _planned(
         low=priced.saved_share.low,
         high=priced.saved_share.high,
         options=options,
-        refusal="" if options else (refusals[0] if refusals else NO_TREATMENT),
+        refusal="" if options else _refusal(priced.finding.detector, refusals),
     )
+
+
+def _refusal(detector: str, refusals: Sequence[str]) -> str:
+    return refusals[0] if refusals else UNTRIED.get(detector, NO_TREATMENT)

@@ -128,7 +128,9 @@ class TraceCollector:
     def environment(self) -> dict[str, str]:
         """Return what the agents read; nothing when no windows are wanted."""
         if self._settings.torch is TorchWindowPolicy.OFF:
-            return {"RLPROF_TORCH": TorchWindowPolicy.OFF.value}
+            # Without windows, but updates and batches may be all that tells the pace.
+            counts = self._settings.counts_all_steps
+            return {"RLPROF_TORCH": "counts" if counts else TorchWindowPolicy.OFF.value}
         return {
             "RLPROF_TORCH": self._settings.torch.value,
             "RLPROF_TORCH_STEPS": str(self._settings.torch_steps),

@@ -16,17 +16,14 @@ FINDINGS: Final = frozenset(
     {
         "blocking-io",
         "checkpoint-heavy",
-        "evaluation-share",
         "history-statistics",
-        "model-publish",
         "output-per-step",
-        "pickle-heavy",
     }
 )
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    return [patient.edit("every", file, line, every=EVERY) for file, line in patient.places[:1]]
+    return patient.edits("every", patient.places[:1], every=EVERY)
 
 
 TREATMENT: Final = Treatment(

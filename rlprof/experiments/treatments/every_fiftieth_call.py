@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.experiments.treatments.every_fiftieth import EVERY, FINDINGS
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.source.values import value_of
+from rlprof.syntax.imports import full_name
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    for file, line in patient.places[:1]:
+    for file, line in patient.places:
         for callee in patient.callees(file, line):
-            return [call("every", callee.file, callee.line, callee.name, every=EVERY)]
-    raise CannotTreatError("its line was seen to call no function of Python's")
+            return [patient.call_of("every", file, line, callee, every=EVERY, messages=1)]
+        for part in _compiled(patient, file, line):
+            return [part]
+    raise CannotTreatError("its lines were seen to call no function that can be left out")
+
+
+def _compiled(patient: Patient, file: str, line: int) -> Iterator[TreatmentPart]:
+    """Yield parts that leave out functions in C that the line takes from their module: ``os.fsync``."""
+    known, module = patient.known(file, line), patient.module(file)
+    for node in patient.calls(file, line):
+        value = value_of(node.func, known)
+        if module is None or value is None or not value.is_compiled:
+            continue
+        owner, _, name = full_name(node.func, module.imports).rpartition(".")
+        if owner and isinstance(node.func, ast.Attribute):
+            yield patient.call_in_c("every", file, line, owner, name, every=EVERY)
 
 
 TREATMENT: Final = Treatment(

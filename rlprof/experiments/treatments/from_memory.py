@@ -5,38 +5,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import Patient, Treatment, call
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
 
+_FINDINGS: Final = frozenset(
+    {
+        "array-conversion-in-loop",
+        "copied-rows",
+        "deepcopy-in-loop",
+        "dense-traces",
+        "ensemble-loop",
+        "environment-step-bound",
+        "gae-loop",
+        "growing-cost",
+        "history-rerun",
+        "history-statistics",
+        "hot-spot",
+        "learner-starved",
+        "number-loop",
+        "numpy-tiny-ops",
+        "padded-sequences",
+        "python-env-loop",
+        "python-loop-over-tensor",
+        "repeated-work",
+        "replay-sampling",
+        "slow-call",
+        "table-sweep",
+        "tensor-from-list",
+    }
+)
+
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    file, line = patient.places[0]
-    function = patient.function(file, line)
-    return [call("from-memory", file, function.code_line, function.node.name)]
+    for file, line in patient.places[:1]:
+        return [patient.call_of_function("from-memory", file, line)]
+    raise CannotTreatError("it names no line")
 
 
 TREATMENT: Final = Treatment(
     id="from-memory",
     does="answers the whole function by what an input of the same shape got before",
     kind=TreatmentKind.CEILING,
-    findings=frozenset(
-        {
-            "array-conversion-in-loop",
-            "copied-rows",
-            "deepcopy-in-loop",
-            "gae-loop",
-            "hot-spot",
-            "number-loop",
-            "numpy-tiny-ops",
-            "python-env-loop",
-            "python-loop-over-tensor",
-            "repeated-work",
-            "replay-sampling",
-            "slow-call",
-            "table-sweep",
-        }
-    ),
+    findings=_FINDINGS,
     parts=_parts,
     order=2,
 )

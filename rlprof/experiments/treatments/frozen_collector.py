@@ -8,15 +8,32 @@ from typing import Final
 from rlprof.experiments.base import Patient, Treatment, setting
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.syntax.imports import full_name
+
+_NEVER: Final = 10**9
 
 
-def _parts(_: Patient) -> Sequence[TreatmentPart]:
-    return [setting("collector")]
+def _parts(patient: Patient) -> Sequence[TreatmentPart]:
+    asked_for = [
+        patient.call_in_c("every", file, line, "gc", "collect", every=_NEVER)
+        for file, line in patient.places
+        if _collects(patient, file, line)
+    ]
+    # One alone: two would stand in for the same function.
+    return [setting("collector"), *asked_for[:1]]
+
+
+def _collects(patient: Patient, file: str, line: int) -> bool:
+    module = patient.module(file)
+    called = [node.func for node in patient.calls(file, line)]
+    return module is not None and any(
+        full_name(function, module.imports) == "gc.collect" for function in called
+    )
 
 
 TREATMENT: Final = Treatment(
     id="frozen-collector",
-    does="freezes what is there for the garbage collector, and has it run less often",
+    does="keeps the garbage collector from what is there, has it run less often, and leaves gc.collect() out",
     kind=TreatmentKind.GAIN,
     findings=frozenset({"gc-pressure"}),
     parts=_parts,

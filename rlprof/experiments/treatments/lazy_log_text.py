@@ -11,7 +11,7 @@ from rlprof.recording.treatment_desk import TreatmentPart
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    return [patient.edit("if-logged", file, line) for file, line in patient.places]
+    return patient.edits("if-logged", patient.places)
 
 
 TREATMENT: Final = Treatment(

@@ -14,23 +14,19 @@ _MAKES: Final = frozenset({"tensor", "as_tensor"})
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    parts = [
-        patient.edit("arrays-first", file, line, call=call)
-        for file, line in patient.places
-        for call in _calls(patient, file, line)
-    ]
-    if not parts:
+    made = {place: [*_calls(patient, *place)] for place in patient.places}
+    calls = sorted({name for names in made.values() for name in names})
+    if not calls:
         raise CannotTreatError("none of its lines calls torch.tensor")
-    return parts
+    places = [place for place, names in made.items() if names]
+    return patient.edits("arrays-first", places, call=" ".join(calls))
 
 
 def _calls(patient: Patient, file: str, line: int) -> Iterator[str]:
     """Yield the calls on the statement at ``line`` that make tensors, as Python would write what is called."""
-    statement = patient.statement(file, line)
-    for node in statement.walk() if statement is not None else ():
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Attribute) and called.attr in _MAKES:
-            yield ast.unparse(called)
+    for node in patient.calls(file, line):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _MAKES:
+            yield ast.unparse(node.func)
 
 
 TREATMENT: Final = Treatment(

@@ -128,7 +128,10 @@ def test_capability_overrules_yama(monkeypatch, tmp_path):
         (ProcessTreatment(True, 12, 11, ""), [CheckLevel.OK, CheckLevel.OK]),
         (ProcessTreatment(True, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
         (ProcessTreatment(False, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
-        (ProcessTreatment(True, 12, 0, "no permission to read its memory"), [CheckLevel.OK, CheckLevel.FAIL]),
+        (
+            ProcessTreatment(True, 12, 0, "no permission to read its memory"),
+            [CheckLevel.OK, CheckLevel.FAIL],
+        ),
         (ProcessTreatment(True, 12, 0, ""), [CheckLevel.OK, CheckLevel.FAIL]),
     ],
 )
@@ -141,7 +144,9 @@ def test_no_sampler_leaves_the_agent_to_judge():
 
 
 def test_reason_of_the_sampler_is_shown():
-    checks_made = check_recording(ProcessTreatment(True, 12, 0, "no permission to read its memory"), AUSTIN_3)
+    checks_made = check_recording(
+        ProcessTreatment(True, 12, 0, "no permission to read its memory"), AUSTIN_3
+    )
 
     assert "no permission to read its memory" in checks_made[1].found
 

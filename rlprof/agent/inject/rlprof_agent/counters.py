@@ -159,6 +159,12 @@ def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:
     return found
 
 
+def counted(name: str) -> int:
+    """Return how much of ``name`` this process has counted."""
+    found = _counters.get(name)
+    return 0 if found is None else int(found.cell[0])
+
+
 def stated(owner: Any, name: str) -> Any:
     """The attribute ``name`` as ``owner`` or its class has it, properties included; None where neither does.
 

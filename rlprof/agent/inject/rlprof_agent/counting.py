@@ -20,9 +20,9 @@ def install(tell_custom_state: Tell) -> None:
     acts: dict[str, Any] = {
         name: _counting_by(*where)
         for name, where in WATCHED.items()
-        if torch_windows.are_wanted() or not name.startswith("torch.")
+        if torch_windows.is_torch_counted() or not name.startswith("torch.")
     }
-    if torch_windows.are_wanted():
+    if torch_windows.is_torch_counted():
         acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
     for name, function in (*instruments.WATCHED.items(), *exits.WATCHED.items()):
         acts[name] = _one_after_another(acts.get(name), _unheard(function))

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 _windows: Optional[TorchWindows] = None
 
 
-def are_wanted() -> bool:
+def is_torch_counted() -> bool:
+    """Tell whether anything of torch is to be looked at."""
     return os.environ.get("RLPROF_TORCH", "off") != "off"
+
+
+def are_wanted() -> bool:
+    return os.environ.get("RLPROF_TORCH", "off") not in ("off", "counts")
 
 
 def watch(agent: Any) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 WAYS = {
     "edit": ("edits", "Edit"),
     "call": ("calls", "Calls"),
+    "configuration": ("configurations", "Configurations"),
     "setting": ("settings", "Setting"),
 }
 """The file of this folder and its class, by the ``way`` of a part of a treatment."""
@@ -119,7 +120,11 @@ class ProcessTreatment:
         """Return what a treated call reports an error of its own to."""
 
         def failed(error: BaseException) -> None:
-            if number == self._number and self._state == layout.TREATMENT_ON:
+            if number != self._number or self._state != layout.TREATMENT_ON:
+                return
+            if type(error) is RefusedError:
+                self._withdraw(mailbox, str(error), layout.TREATMENT_REFUSED)
+            else:
                 self._withdraw(mailbox, _told(error))
 
         return failed
@@ -127,7 +132,8 @@ class ProcessTreatment:
     def _switch(self, mailbox: Mailbox) -> None:
         if self._state == layout.TREATMENT_ON:
             self._take_off()
-            self._state = layout.TREATMENT_OFF
+            if self._state == layout.TREATMENT_ON:
+                self._state = layout.TREATMENT_OFF
             return
         self._state = layout.TREATMENT_ON
         try:
@@ -137,9 +143,11 @@ class ProcessTreatment:
             self._withdraw(mailbox, _told(error))
             foreign_errors.pass_on(error)
 
-    def _withdraw(self, mailbox: Mailbox, why: str) -> None:
+    def _withdraw(
+        self, mailbox: Mailbox, why: str, state: int = layout.TREATMENT_WITHDRAWN
+    ) -> None:
         self._take_off()
-        self._state = layout.TREATMENT_WITHDRAWN
+        self._state = state
         _reply(mailbox, why)
         mailbox.cells[layout.CELL_TREATMENT_STATE] = (
             self._number * layout.TREATMENT_STATES + self._state

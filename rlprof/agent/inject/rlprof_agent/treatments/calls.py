@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from _thread import get_ident, start_new_thread
+from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
+from ..real import os, sys, time
 from . import RefusedError, library
-from .functions import SwappedCode, calling, named, own_copy, unseen, written_at
+from .functions import (
+    SwappedAttribute,
+    SwappedCode,
+    calling,
+    named,
+    own_copy,
+    unseen,
+    written_at,
+)
+from .memories import Guard, Memory, shape_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from types import FrameType
+    from typing import Any, Callable, Optional
 
     from . import AskedPart
 
-_ANSWERS = 32
-"""Answers that are kept for each shape of input, and given in turn: an environment may not say for ever that its episode goes on."""
-_SHAPES = 64
-_DEEP = 3
+_FRAMES = 8
+"""Frames from a treated function on, among which that of the line that calls it is looked for: others are of counters and of torch."""
+
+
+_MISSED = 16
+"""Calls that were left out, of which is known what they were given."""
+_LOOK_S = 0.05
+_SILENT_NS = 1_000_000_000
+_SILENT = 10
+"""Times the longest time between two calls, after which no further one may come."""
+_WAITING = (
+    "multiprocessing/connection.py",
+    "multiprocessing/queues.py",
+    "multiprocessing/synchronize.py",
+    "/queue.py",
+    "/selectors.py",
+    "/socket.py",
+    "/threading.py",
+)
+
+_OBJECTS = 64
+"""Objects whose attributes are kept, one for each shape of input."""
 
 
 class Calls:
-    """A function, by ``file``, ``line`` and ``name``, or by ``module`` and ``qualname``, of whose calls ``what`` becomes."""
+    """A function, by ``file``, ``line`` and ``name``, or by ``module`` and ``qualname``, or one in C by ``module`` and ``attribute``, of
+    whose calls ``what`` becomes.
+
+    With ``from_file``, ``from_line`` and ``to_line`` those alone that these lines make.
+    """
 
     def __init__(self, asked: AskedPart) -> None:
         part = asked.part
         make = _MADE[part["what"]]
+        self._left_out: list[_Left] = []
+        if "attribute" in part:
+            function = _attribute(part)
+            attribute = SwappedAttribute(
+                library(part["module"]),
+                part["attribute"],
+                _from_its_lines(part, function, make(function, asked).called),
+            )
+            self._put_code_on, self._take_code_off = attribute.put_on, attribute.take_off
+            return
         functions = (
             [named(part["module"], part["qualname"])]
             if "module" in part
@@ -33,25 +77,128 @@ class Calls:
                 part["file"], part["line"], part["name"], within=bool(part.get("within"))
             )
         )
-        code = SwappedCode(
-            functions,
-            lambda function: calling(function, unseen(make(own_copy(function), asked))),
-        )
-        self.put_on, self.take_off = code.put_on, code.take_off
+
+        def treated(function: FunctionType) -> CodeType:
+            original = own_copy(function)
+            made = make(original, asked)
+            if type(made) is _Left:
+                self._left_out.append(made)
+                made = made.called
+            return calling(function, unseen(_from_its_lines(part, original, made)))
+
+        code = SwappedCode(functions, treated)
+        self._put_code_on, self._take_code_off = code.put_on, code.take_off
+
+    def put_on(self) -> None:
+        for each in self._left_out:
+            each.begin()
+        self._put_code_on()
+
+    def take_off(self) -> None:
+        self._take_code_off()
+        for each in self._left_out:
+            each.end()
 
 
-def _every(original: Any, asked: AskedPart) -> Any:
-    """Make every n-th call; the others get what the last one gave."""
-    every = asked.part["every"]
-    left, answer = 0, None
+def _attribute(part: dict[str, Any]) -> Any:
+    """The function in C that a module has under a name."""
+    function = vars(library(part["module"])).get(part["attribute"])
+    if type(function) is not BuiltinFunctionType:
+        raise RefusedError("%s has no function %s" % (part["module"], part["attribute"]))
+    return function
+
+
+class _Left:
+    """Make every n-th call; the others get what the last one gave.
+
+    With ``messages`` somebody may wait for each of these calls, and the training for him. So a thread looks, while it is on, whether the
+    program has come to a stop: the main thread would hear of no signal in its wait.
+    """
+
+    def __init__(self, original: Any, asked: AskedPart) -> None:
+        self._original = original
+        self._asked = asked
+        self._guard = Guard(asked)
+        self._every = asked.part["every"]
+        self._sends = bool(asked.part.get("messages"))
+        self._main = get_ident()
+        self._left = 0
+        self._answer: Any = None
+        self._missed: list[tuple[Any, Any]] = []
+        self._came_ns = self._longest_ns = 0
+        self._is_on = False
+        self._watched_in = 0
+        """The process that has a thread for it: a forked child has none."""
+
+    def called(self, *args: Any, **kwargs: Any) -> Any:
+        self._asked.reached[0] += 1
+        self._left -= 1
+        if self._sends:
+            self._note(args, kwargs)
+        if self._left > 0:
+            return self._answer
+        self._missed.clear()
+        self._left = self._every
+        self._answer = self._guard.call(self._original, args, kwargs)
+        return self._answer
+
+    def begin(self) -> None:
+        self._left = self._came_ns = 0
+        self._is_on = True
+
+    def end(self) -> None:
+        self._is_on = False
+        self._missed.clear()
+
+    def _note(self, args: Any, kwargs: Any) -> None:
+        now_ns = time.perf_counter_ns()
+        if self._came_ns:
+            self._longest_ns = max(self._longest_ns, now_ns - self._came_ns)
+        self._came_ns = now_ns
+        self._missed.append((args, kwargs))
+        del self._missed[:-_MISSED]
+        if self._watched_in != os.getpid():
+            self._watched_in = os.getpid()
+            start_new_thread(self._watch, ())
+
+    def _watch(self) -> None:
+        try:
+            while self._is_on:
+                time.sleep(_LOOK_S)
+                if self._has_stopped():
+                    self._make_up()
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            self._asked.failed(error)
+        finally:
+            self._watched_in = 0
+
+    def _has_stopped(self) -> bool:
+        if not self._missed or not self._came_ns:
+            return False
+        silent_ns = time.perf_counter_ns() - self._came_ns
+        if silent_ns <= max(_SILENT_NS, _SILENT * self._longest_ns):
+            return False
+        frame = sys._current_frames().get(self._main)
+        return frame is not None and frame.f_code.co_filename.endswith(_WAITING)
+
+    def _make_up(self) -> None:
+        """Make the calls that were left out: the program would wait for ever for what they send."""
+        missed, self._missed = self._missed, []
+        self._asked.failed(RefusedError("the training waits for each of these calls"))
+        for args, kwargs in missed:
+            self._original(*args, **kwargs)
+
+
+def _pauses(original: Any, asked: AskedPart) -> Any:
+    """Sleep after each answer that says no."""
+    no, pause_s = bool(asked.part["no"]), asked.part["pause_us"] / 1e6
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        nonlocal left, answer
         asked.reached[0] += 1
-        left -= 1
-        if left <= 0:
-            answer = original(*args, **kwargs)
-            left = every
+        answer = original(*args, **kwargs)
+        if answer is no:
+            time.sleep(pause_s)
         return answer
 
     return called
@@ -59,46 +206,36 @@ def _every(original: Any, asked: AskedPart) -> Any:
 
 def _from_memory(original: Any, asked: AskedPart) -> Any:
     """Answer by what an input of the same shape got before."""
-    known: dict[Any, list[Any]] = {}
-    turns: dict[Any, int] = {}
+    memory = Memory(asked)
 
     def called(*args: Any, **kwargs: Any) -> Any:
         asked.reached[0] += 1
-        try:
-            key = (shape_of(args, _DEEP), shape_of(kwargs, _DEEP))
-            answers = known.get(key)
-        except Exception as error:
-            foreign_errors.pass_on(error)
-            asked.failed(error)
-            return original(*args, **kwargs)
-        if answers is not None and len(answers) == _ANSWERS:
-            turns[key] += 1
-            return answers[turns[key] % _ANSWERS]
-        answer = original(*args, **kwargs)
-        if answers is not None:
-            answers.append(answer)
-        elif len(known) < _SHAPES:
-            known[key], turns[key] = [answer], 0
-        return answer
+        return memory.answer(None, original, args, kwargs)
 
     return called
 
 
-def shape_of(value: Any, deep: int) -> Any:
-    """Return what of an input shapes an answer: types, shapes and numbers of parts, never contents."""
-    kind = type(value)
-    shape = getattr(value, "shape", None)
-    if shape is not None and not isinstance(value, type):
-        return kind, tuple(shape), str(getattr(value, "dtype", ""))
-    if kind in (bool, str, bytes, type(None)):
-        return kind, value
-    if kind in (tuple, list) and deep:
-        parts = tuple(shape_of(each, deep - 1) for each in value[:4])
-        return kind, len(value), parts
-    if kind is dict and deep:
-        return kind, tuple((key, shape_of(value[key], deep - 1)) for key in list(value)[:16])
-    # Of an object its identity: the answers of two environments are two.
-    return (kind,) if kind in (int, float, complex) else (kind, id(value))
+def _made_from_memory(original: Any, asked: AskedPart) -> Any:
+    """Give a new object the attributes that one made of the same input has: ``original`` is an ``__init__``."""
+    known: dict[Any, dict[str, Any]] = {}
+    name = asked.part.get("qualname", "").rpartition(".")[0].rpartition(".")[2]
+
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        # It may be inherited by others, too.
+        if name and type(self).__name__ != name:
+            original(self, *args, **kwargs)
+            return
+        asked.reached[0] += 1
+        key = (type(self), shape_of(args, 3), shape_of(kwargs, 3))
+        attributes = known.get(key)
+        if attributes is not None:
+            vars(self).update(attributes)
+            return
+        original(self, *args, **kwargs)
+        if len(known) < _OBJECTS and hasattr(self, "__dict__"):
+            known[key] = dict(vars(self))
+
+    return made
 
 
 def _without_gradients(original: Any, asked: AskedPart) -> Any:
@@ -108,6 +245,29 @@ def _without_gradients(original: Any, asked: AskedPart) -> Any:
         asked.reached[0] += 1
         with no_grad():
             return original(*args, **kwargs)
+
+    return called
+
+
+def _from_its_lines(part: dict[str, Any], original: Any, treated: Any) -> Any:
+    """``treated`` for the calls from the lines that are meant, where the part names some, and ``original`` for all others."""
+    if "from_file" not in part:
+        return treated
+    file, first, last = part["from_file"], part["from_line"], part["to_line"]
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        frame: Optional[FrameType] = sys._getframe(1)
+        for _ in range(_FRAMES):
+            if frame is None or frame.f_code.co_filename == file:
+                break
+            frame = frame.f_back
+        if (
+            frame is not None
+            and frame.f_code.co_filename == file
+            and first <= frame.f_lineno <= last
+        ):
+            return treated(*args, **kwargs)
+        return original(*args, **kwargs)
 
     return called
 
@@ -138,8 +298,10 @@ def _replaced(original: Any, asked: AskedPart) -> Any:
 
 
 _MADE: dict[str, Callable[[FunctionType, AskedPart], Any]] = {
-    "every": _every,
+    "every": _Left,
+    "pauses": _pauses,
     "from-memory": _from_memory,
+    "made-from-memory": _made_from_memory,
     "without-gradients": _without_gradients,
     "replaced": _replaced,
 }

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 
-from .. import foreign_errors
 from . import RefusedError, library
+from .arrays import arrays_first, spare_room
 from .functions import MARK, SwappedCode, with_objects, written_at
+from .memories import Memory
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _ALIKE = ("co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
 _NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+_SCOPES = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+_WITHIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
+"""Statements that do the same in a ``with`` block."""
 
 
 class Edit:
@@ -69,8 +73,14 @@ class _Written:
     def edited(self, part: dict[str, Any], edit: Any) -> CodeType:
         tree = ast.parse(self._text, self._path)
         function = self._function(tree)
-        done = function is not None and _edit_in(function, part["at"], part, edit)
-        if not done:
+        lines = [int(line) for line in part.get("lines", str(part["at"])).split()]
+        done = function is not None and [
+            _loop_in(function, line)
+            if edit is _if_loop_allowed
+            else _edit_in(function, line, part, edit)
+            for line in lines
+        ]
+        if not done or not any(done):
             raise RefusedError("line %d is not written so that it can be changed" % part["at"])
         ast.fix_missing_locations(tree)
         code = self._code(compile(tree, self._file, "exec", dont_inherit=True))
@@ -144,6 +154,37 @@ def _edit_in(owner: ast.AST, line: int, part: dict[str, Any], edit: Any) -> bool
                     block[position] = ast.copy_location(new, statement)
                 return new is not None
     return False
+
+
+def _loop_in(function: Any, line: int) -> bool:
+    """Edit the innermost loop of ``function`` around ``line``; True if that was done."""
+    loops = [
+        (block, position, each)
+        for owner in ast.walk(function)
+        for _, block in ast.iter_fields(owner)
+        for position, each in enumerate(block if isinstance(block, list) else ())
+        if isinstance(each, ast.For) and each.lineno <= line <= (each.end_lineno or 0)
+    ]
+    found = max(loops, key=lambda loop: loop[2].lineno, default=None)
+    new = _if_loop_allowed(found[2], function) if found is not None else None
+    if found is not None and new is not None:
+        found[0][found[1]] = ast.copy_location(new, found[2])
+    return new is not None
+
+
+def _if_loop_allowed(loop: ast.For, function: ast.AST) -> Optional[ast.stmt]:
+    """Leave a loop out where nothing after it needs what it sets."""
+    within = [*ast.walk(loop)]
+    if any(isinstance(each, (*_NOT_LEFT_OUT, ast.Return, *_SCOPES)) for each in within):
+        return None
+    inside = {id(each) for each in within}
+    names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
+    stored = {
+        each.id for each in names if id(each) in inside and not isinstance(each.ctx, ast.Load)
+    }
+    if any(each.id in stored and id(each) not in inside for each in names):
+        return None
+    return ast.If(_ours(), [loop], [])
 
 
 def _is_at(statement: ast.stmt, line: int) -> bool:
@@ -222,67 +263,61 @@ def _is_logged(asked: AskedPart) -> Any:
     return is_wanted
 
 
+def _without_gradients(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt]:
+    if not isinstance(statement, _WITHIN) or any(
+        isinstance(each, _NOT_LEFT_OUT) for each in ast.walk(statement)
+    ):
+        return None
+    return ast.With([ast.withitem(_ours())], [statement])
+
+
+def _no_grad(asked: AskedPart) -> Any:
+    no_grad = library("torch").no_grad
+
+    def without_gradients() -> Any:
+        asked.reached[0] += 1
+        return no_grad()
+
+    return without_gradients
+
+
 def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
-    """Have the call of ``part["call"]`` made by ours."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == part["call"]:
-            node.args = [node.func, *node.args]
-            node.func = _ours().func
-            return statement
-    return None
+    """Have the calls of ``part["call"]``, functions parted by blanks, made by ours."""
+    calls = part["call"].split()
+    found = [
+        node
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in calls
+    ]
+    for node in found:
+        node.args = [node.func, *node.args]
+        node.func = _ours().func
+    return statement if found else None
 
 
-def _arrays_first(asked: AskedPart) -> Any:
-    """Make one array of a list of arrays before torch makes a tensor of it."""
-    numpy, torch = library("numpy"), library("torch")
+def _from_memory(asked: AskedPart) -> Any:
+    """Answer a call by what an input of the same shape got before."""
+    memory = Memory(asked)
 
-    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
-        # Others may have methods of the same name.
-        if function is torch.tensor or function is torch.as_tensor:
-            asked.reached[0] += 1
-            if len(args) == 1:
-                try:
-                    array, kind = _one_array(args[0], kwargs.get("dtype"), numpy, torch)
-                    args = (array,)
-                    if kind is not None:
-                        kwargs["dtype"] = kind
-                except Exception as error:
-                    foreign_errors.pass_on(error)
-                    asked.failed(error)
-        return function(*args, **kwargs)
+    def answered(function: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.reached[0] += 1
+        return memory.answer(_identity(function), function, args, kwargs)
 
-    return made
+    return answered
 
 
-def _one_array(values: Any, wanted: Any, numpy: Any, torch: Any) -> tuple[Any, Any]:
-    """Return the list ``values`` as one array, and the type of tensor that is ``wanted`` of it; as they are where that would become another."""
-    if type(values) not in (list, tuple) or not values:
-        return values, wanted
-    doubles = torch.float32, torch.float64
-    if all(type(each) is float for each in values):
-        # As torch does for a list of Python's floats.
-        kind = wanted or torch.get_default_dtype()
-        return (numpy.array(values), kind) if kind in doubles else (values, wanted)
-    if not all(_is_array(each, numpy) for each in values):
-        return values, wanted
-    shape, dtype = values[0].shape, values[0].dtype
-    if any(each.dtype != dtype or each.shape != shape for each in values):
-        return values, wanted
-    # Each number of a list becomes a double on the way to a float: these are the same then.
-    is_double = dtype.kind == "f" or (dtype.kind in "iub" and dtype.itemsize <= 4)
-    is_same = wanted is None or (wanted in doubles and is_double)
-    if is_same and dtype.kind in "fiub" and dtype.isnative:
-        return numpy.stack(values), wanted
-    return values, wanted
-
-
-def _is_array(value: Any, numpy: Any) -> bool:
-    # An array without dimensions is an error to torch.
-    return (type(value) is numpy.ndarray and value.ndim > 0) or isinstance(value, numpy.generic)
+def _identity(function: Any) -> Any:
+    if type(function) is MethodType:
+        return id(function.__self__), id(function.__func__)
+    return id(function)
 
 
 _EDITS: dict[str, tuple[Any, Any]] = {
     "every": (_if_allowed, _every),
     "if-logged": (_if_logged, _is_logged),
-    "arrays-first": (_through, _arrays_first),
+    "every-loop": (_if_loop_allowed, _every),
+    "without-gradients": (_without_gradients, _no_grad),
+    "arrays-first": (_through, arrays_first),
+    "spare-room": (_through, spare_room),
+    "from-memory": (_through, _from_memory),
 }

@@ -112,6 +112,22 @@ class SwappedCode:
                 function.__code__ = own
 
 
+class SwappedAttribute:
+    """A module that gets a function of ours under a name, and its own again."""
+
+    def __init__(self, module: Any, name: str, treated: Any) -> None:
+        self._names = vars(module)
+        self._name, self._own, self._treated = name, self._names[name], treated
+
+    def put_on(self) -> None:
+        if self._names.get(self._name) is self._own:
+            self._names[self._name] = self._treated
+
+    def take_off(self) -> None:
+        if self._names.get(self._name) is self._treated:
+            self._names[self._name] = self._own
+
+
 def calling(function: FunctionType, instead: Any) -> CodeType:
     """Code for ``function`` that calls ``instead`` with what it is given.
 

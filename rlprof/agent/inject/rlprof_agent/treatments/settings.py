@@ -77,7 +77,7 @@ def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Call
 
 
 def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Set ``fused`` or ``foreach`` in all groups of all optimizers that have it."""
+    """Set ``fused`` or ``foreach`` in all groups of all optimizers that have it, and whose parameters allow it."""
     kind = library("torch.optim.optimizer").Optimizer
     flag = part["flag"]
     optimizers = [each for each in gc.get_objects() if kind in classes_of(type(each))]
@@ -126,9 +126,42 @@ def _fused_devices() -> Any:
     return told()
 
 
+def _torch_switch(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Set attributes of a module of torch's settings: ``module``, and names and numbers of ``values``, parted by blanks."""
+    wanted = [name.split("=") for name in part["values"].split()]
+    owners = [(library(name.rpartition(".")[0]), name.rpartition(".")[2]) for name, _ in wanted]
+    before = [getattr(owner, name) for owner, name in owners]
+
+    def put_on() -> None:
+        before[:] = [getattr(owner, name) for owner, name in owners]
+        for (owner, name), (_, value) in zip(owners, wanted):  # noqa: B905 - Python 3.9
+            setattr(owner, name, bool(int(value)))
+
+    def put_back() -> None:
+        for (owner, name), value in zip(owners, before):  # noqa: B905 - Python 3.9
+            setattr(owner, name, value)
+
+    return put_on, put_back
+
+
+def _anomaly_mode(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Look for no errors of autograd's."""
+    torch = library("torch")
+    before = False, True
+
+    def put_on() -> None:
+        nonlocal before
+        before = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+        torch.autograd.set_detect_anomaly(False)
+
+    return put_on, lambda: torch.autograd.set_detect_anomaly(*before)
+
+
 _SETTINGS: dict[str, Any] = {
     "collector": _collector,
     "torch-threads": _torch_threads,
     "distribution-checks": _distribution_checks,
     "optimizer-flags": _optimizer_flags,
+    "torch-switch": _torch_switch,
+    "anomaly-mode": _anomaly_mode,
 }

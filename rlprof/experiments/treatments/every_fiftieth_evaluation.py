@@ -1,0 +1,30 @@
+"""Evaluate every 50th time only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment
+from rlprof.experiments.treatments.every_fiftieth import EVERY
+from rlprof.model.experiment import TreatmentKind
+from rlprof.recording.treatment_desk import TreatmentPart
+
+
+def _parts(patient: Patient) -> Sequence[TreatmentPart]:
+    for file, line in patient.places:
+        for callee in patient.callees(file, line):
+            if "eval" in callee.name.lower():
+                return [patient.call_of("every", file, line, callee, every=EVERY)]
+    for file, line in patient.places[:1]:
+        return [patient.call_of_function("every", file, line, every=EVERY)]
+    raise CannotTreatError("it names no line")
+
+
+TREATMENT: Final = Treatment(
+    id="every-fiftieth-evaluation",
+    does="evaluates every 50th time only, and otherwise answers as the last one did",
+    kind=TreatmentKind.CEILING,
+    findings=frozenset({"evaluation-share"}),
+    parts=_parts,
+)

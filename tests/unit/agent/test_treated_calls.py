@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import gc
+import math
+import multiprocessing as mp
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+
+from rlprof.agent.inject.rlprof_agent.counters import counter
+from rlprof.agent.inject.rlprof_agent.treatments import Asked, RefusedError
+from rlprof.agent.inject.rlprof_agent.treatments import calls as module
+from rlprof.agent.inject.rlprof_agent.treatments.calls import Calls
+
+
+class Told:
+    """What became of a treatment."""
+
+    def __init__(self) -> None:
+        self.reached = [0]
+        self.errors: list[BaseException] = []
+
+
+@contextmanager
+def treated(function: Callable[..., Any], what: str, **part: Any) -> Iterator[Told]:
+    code = function.__code__
+    told = Told()
+    whose = {"file": code.co_filename, "line": code.co_firstlineno, "name": code.co_name}
+    calls = Calls(Asked({"what": what, **whose, **part}, told.reached, told.errors.append))
+    calls.put_on()
+    try:
+        yield told
+    finally:
+        calls.take_off()
+        assert function.__code__ is code
+
+
+def test_what_was_asked_before_is_answered_from_memory():
+    made = []
+
+    def square(x: list[int]) -> int:
+        made.append(x)
+        return len(x) ** 2
+
+    with treated(square, "from-memory") as told:
+        answers = [square([1, 2]) for _ in range(100)]
+        other = square([1, 2, 3])
+
+    assert set(answers) == {4}
+    assert other == 9
+    assert len(made) < 50
+    assert told.reached == [101]
+
+
+def test_a_slow_function_is_answered_soon():
+    made = []
+
+    def slow() -> None:
+        made.append(torch.linalg.svd(torch.rand(300, 300)))
+
+    with treated(slow, "from-memory"):
+        for _ in range(40):
+            slow()
+
+    assert len(made) < 32
+
+
+def test_no_answer_is_given_again_through_which_gradients_go_back():
+    weight = torch.ones(2, requires_grad=True)
+
+    def forward(x: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"values": x * weight}
+
+    with treated(forward, "from-memory") as told:
+        forward(torch.ones(2))["values"].sum().backward()
+
+    assert isinstance(told.errors[0], RefusedError)
+
+
+def test_no_call_is_left_out_within_which_steps_are_counted():
+    steps = counter("steps:of-this-test")
+
+    def rollout() -> int:
+        steps.cell[0] += 8
+        return 8
+
+    for what, part in (("from-memory", {}), ("every", {"every": 50})):
+        with treated(rollout, what, counter="steps:of-this-test", **part) as told:
+            assert rollout() == 8
+        assert "counted" in str(told.errors[0])
+
+
+def test_calls_from_other_lines_stay_as_they_are():
+    def double(x: int) -> int:
+        return 2 * x
+
+    def here(x: int) -> int:
+        return double(x)
+
+    line = here.__code__.co_firstlineno + 1
+    place = {"from_file": __file__, "from_line": line, "to_line": line}
+    with treated(double, "every", every=50, **place) as told:
+        assert [here(1), here(2), double(3)] == [2, 2, 6]
+
+    assert told.reached == [2]
+
+
+def test_a_network_is_asked_without_gradients_from_one_line_alone():
+    network = torch.nn.Linear(2, 2)
+
+    def act() -> torch.Tensor:
+        return network(torch.ones(2))
+
+    line = act.__code__.co_firstlineno + 1
+    part = {"what": "without-gradients", "module": "torch.nn.modules.linear"}
+    place = {"from_file": __file__, "from_line": line, "to_line": line}
+    reached = [0]
+    calls = Calls(Asked({**part, "qualname": "Linear.forward", **place}, reached, pytest.fail))
+    calls.put_on()
+    try:
+        acted, learned = act(), network(torch.ones(2))
+    finally:
+        calls.take_off()
+
+    assert not acted.requires_grad
+    assert learned.requires_grad
+    assert act().requires_grad
+    assert reached == [1]
+
+
+def test_a_function_in_c_is_left_out_in_its_module():
+    own = math.gamma
+    part = {"what": "every", "module": "math", "attribute": "gamma", "every": 3}
+    calls = Calls(Asked(part, [0], pytest.fail))
+    calls.put_on()
+    try:
+        answers = [math.gamma(number) for number in (1, 2, 3, 4)]
+    finally:
+        calls.take_off()
+
+    assert answers == [1, 1, 1, 6]
+    assert math.gamma is own
+
+
+def test_objects_get_what_one_made_the_same_way_began_with():
+    class Maze:
+        def __init__(self, side: int) -> None:
+            self.walls = [0] * side
+            self.at = 0
+
+    with treated(Maze.__init__, "made-from-memory"):
+        first = Maze(9)
+        first.at = 5
+        second = Maze(9)
+
+    assert (second.at, second.walls) == (0, [0] * 9)
+    assert second.walls is first.walls
+
+
+def test_objects_of_other_classes_that_inherit_it_are_set_up():
+    class Base:
+        def __init__(self) -> None:
+            self.parts: list[int] = []
+
+    class Maze(Base):
+        pass
+
+    class Other(Base):
+        pass
+
+    with treated(Base.__init__, "made-from-memory", qualname="Maze.__init__") as told:
+        first, second = Other(), Other()
+        mazes = Maze(), Maze()
+
+    assert first.parts is not second.parts
+    assert mazes[0].parts is mazes[1].parts
+    assert told.reached == [2]
+
+
+def test_a_no_is_followed_by_a_pause():
+    event = mp.get_context("fork").Event()
+    begun = os.times().elapsed
+    with treated(type(event).is_set, "pauses", no=0, pause_us=20_000):
+        assert not event.is_set()
+        event.set()
+        assert event.is_set()
+
+    assert os.times().elapsed - begun >= 0.01
+
+
+def test_what_the_training_waits_for_is_made_up_for(monkeypatch):
+    monkeypatch.setattr(module, "_SILENT_NS", 100_000_000)
+    ours, theirs = mp.get_context("fork").Pipe()
+
+    def send(message: int) -> None:
+        theirs.send(message)
+
+    with treated(send, "every", every=50, messages=1) as told:
+        for number in range(5):
+            send(number)
+        received = [ours.recv() for _ in range(5)]
+
+    assert received == [0, 1, 2, 3, 4]
+    assert "waits" in str(told.errors[0])
+
+
+def test_nothing_is_made_up_for_where_the_training_goes_on():
+    sent = []
+
+    def send(message: object) -> None:
+        sent.append(message)
+
+    with treated(send, "every", every=50, messages=1) as told:
+        for number in range(5):
+            send(number)
+
+    assert sent == [0]
+    assert not told.errors
+
+
+def test_nothing_of_the_program_is_kept_once_it_is_gone():
+    class Weights:
+        pass
+
+    def publish(weights: Weights) -> Weights:
+        return weights
+
+    weights = Weights()
+    known = weakref.ref(weights)
+    with treated(publish, "from-memory"):
+        publish(weights)
+    del weights
+    gc.collect()
+
+    assert known() is None
