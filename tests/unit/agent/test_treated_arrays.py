@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.treatments import Asked
+from rlprof.agent.inject.rlprof_agent.treatments import AskedPart
 from rlprof.agent.inject.rlprof_agent.treatments.arrays import spare_room
 
 
 @pytest.fixture
 def grown():
-    return spare_room(Asked({}, [0], pytest.fail))
+    return spare_room(AskedPart({}, [0], pytest.fail))
 
 
 def rows(count: int, width: int = 3) -> np.ndarray:

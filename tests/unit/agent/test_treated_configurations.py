@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.treatments import Asked
+from rlprof.agent.inject.rlprof_agent.treatments import AskedPart
 from rlprof.agent.inject.rlprof_agent.treatments.configurations import Configurations
 
 omegaconf = pytest.importorskip("omegaconf", reason="omegaconf is missing (make test installs it)")
@@ -27,7 +27,7 @@ def reached():
 
 @pytest.fixture
 def treated(reached):
-    configurations = Configurations(Asked({}, reached, pytest.fail))
+    configurations = Configurations(AskedPart({}, reached, pytest.fail))
     configurations.put_on()
     yield configurations
     configurations.take_off()
@@ -43,7 +43,7 @@ def read(config):
 
 def test_gives_what_omegaconf_gives(config, reached):
     untreated = read(config)
-    configurations = Configurations(Asked({}, reached, pytest.fail))
+    configurations = Configurations(AskedPart({}, reached, pytest.fail))
 
     configurations.put_on()
     try:
@@ -97,7 +97,7 @@ def test_a_class_of_the_programs_reads_in_its_own_way(treated):
 def test_is_as_it_was_once_it_is_taken_off(config, reached):
     reads = omegaconf.DictConfig.__getattr__, omegaconf.DictConfig.__getitem__
     codes = [function.__code__ for function in reads]
-    configurations = Configurations(Asked({}, reached, pytest.fail))
+    configurations = Configurations(AskedPart({}, reached, pytest.fail))
 
     configurations.put_on()
     configurations.take_off()

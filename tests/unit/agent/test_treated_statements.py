@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from rlprof.agent.inject.rlprof_agent.treatments import Asked, RefusedError
+from rlprof.agent.inject.rlprof_agent.treatments import AskedPart, RefusedError
 from rlprof.agent.inject.rlprof_agent.treatments.edits import Edit
 
 TEXT = """\
@@ -75,7 +75,7 @@ def edited(function: Callable[..., Any], what: str, *lines: str, **part: Any) ->
     whose = {"file": file, "path": file, "line": line, "name": code.co_name}
     where = {"at": numbers[0], "lines": " ".join(map(str, numbers))}
     reached = [0]
-    edit = Edit(Asked({"what": what, **whose, **where, **part}, reached, pytest.fail))
+    edit = Edit(AskedPart({"what": what, **whose, **where, **part}, reached, pytest.fail))
     edit.put_on()
     try:
         yield reached

@@ -14,14 +14,13 @@ from rlprof.errors import MeasureError, RlprofError
 from rlprof.experiments import conductor as module
 from rlprof.experiments.conductor import (
     FIRST_PLAN_S,
-    KILL_AFTER_S,
     NEXT_PLAN,
-    TERMINATE_AFTER_S,
     Conductor,
     TryPlan,
 )
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
+from rlprof.recording.ending import KILL_AFTER_S, TERMINATE_AFTER_S
 from rlprof.recording.experimenting import AgentOfProcess, CpuTimes
 from rlprof.recording.treatment_desk import TreatmentState
 from tests.treated_processes import Process, agents

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.experiments.rates import Count, CountLog, Rhythm, rate_between, rhythm_of
+from rlprof.experiments.rates import CountLog, Rhythm, StepTotal, rate_between, rhythm_of
 
 WITHOUT_CYCLES = Rhythm(0.01, 0.0)
 
@@ -73,7 +73,7 @@ def test_a_pause_that_began_before_the_moment_counts_as_well():
 
 @pytest.mark.parametrize("number", range(5))
 def test_few_counts_have_no_rhythm(number):
-    counts = [Count(float(i), i) for i in range(number)]
+    counts = [StepTotal(float(i), i) for i in range(number)]
 
     assert rhythm_of(counts) is None
 
@@ -151,12 +151,12 @@ def test_a_rhythm_is_of_what_came_since_a_moment():
 
 
 def test_no_rate_where_nothing_was_counted():
-    one = Count(1.0, 5)
+    one = StepTotal(1.0, 5)
 
     assert rate_between(one, one) is None
-    assert rate_between(one, Count(2.0, 5)) is None
-    assert rate_between(Count(2.0, 9), one) is None
-    assert rate_between(one, Count(3.0, 9)) == 2.0
+    assert rate_between(one, StepTotal(2.0, 5)) is None
+    assert rate_between(StepTotal(2.0, 9), one) is None
+    assert rate_between(one, StepTotal(3.0, 9)) == 2.0
 
 
 @given(

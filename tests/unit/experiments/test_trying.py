@@ -39,6 +39,7 @@ class Training:
             3,
             b"parts",
             Rhythm(0.001, 0.0),
+            leaves_queue_out=False,
             ends_s=begun_s + ends_after_s,
             begun_s=begun_s,
             **settings,
@@ -239,6 +240,7 @@ class Cycles(Training):
             rhythm,
             slot_s=0.5,
             lengthens=False,
+            leaves_queue_out=False,
             ends_s=begun_s + 60,
             begun_s=begun_s,
         )

@@ -65,7 +65,7 @@ def test_nothing_is_told_before_there_are_bounds():
     turns = SlotTurns(0.5)
     for _ in range(2 * (FIRST_PAIRS - 1)):
         turns.add(100.0)
-    assert (turns.measured, turns.is_enough, turns.is_clear) == (None, False, False)
+    assert (turns.measured, turns.is_enough, is_clear(turns.measured)) == (None, False, False)
 
     turns.add(100.0)
     turns.add(100.0)
@@ -171,9 +171,9 @@ def test_a_pair_of_which_a_half_counted_nothing_says_nothing(half, nothing):
 def test_where_nothing_is_ever_counted_nothing_is_told():
     turns = measure(lambda _slot, _number: None)
 
-    assert (turns.pairs, turns.shift, turns.measured) == (0, None, None)
+    assert (turns.pairs, turns.measured) == (0, None)
     assert not turns.is_enough
-    assert not turns.is_clear
+    assert not is_clear(turns.measured)
     assert turns.longest_s == 0.5
 
 
@@ -182,7 +182,7 @@ def test_much_noise_is_not_enough_and_not_clear():
     turns = measure(saving(0.2, lambda: noise.gauss(0, 1.0)), most=16)
 
     assert not turns.is_enough
-    assert not turns.is_clear
+    assert not is_clear(turns.measured)
 
 
 @given(
@@ -203,8 +203,8 @@ def test_whatever_is_counted_bounds_are_in_order(rates, lengthens):
         assert measured.low <= measured.median <= measured.high < 1
         if turns.is_enough:
             assert measured.high - measured.low <= WIDTH or measured.high < NOTHING
-            assert turns.is_clear
-        if turns.is_clear:
+            assert is_clear(turns.measured)
+        if is_clear(turns.measured):
             assert measured.high - measured.low <= CLEAR or measured.high < NOTHING
     assert length_s <= 1.0 or len(rates) > 2 * FIRST_PAIRS
 
@@ -220,7 +220,7 @@ def test_a_faster_treatment_saves_more(ratios, more):
                 turns.add(rate)
         return turns
 
-    one, other = told(0.0).shift, told(more).shift
+    one, other = told(0.0).measured, told(more).measured
 
     assert one is not None
     assert other is not None

@@ -54,7 +54,7 @@ def experiment(
     ("count", "text"), [(0, "0 findings"), (1, "1 finding "), (3, "3 findings")]
 )
 def test_it_begins_with_how_many_there_are(count, text):
-    assert text in words.begins([planned()] * count, 120.0)
+    assert text in words.begins([planned()] * count, [], 120.0)
 
 
 def test_what_is_tried_is_named_with_its_place():

@@ -166,7 +166,8 @@ def calling(function: FunctionType, instead: Any) -> CodeType:
 
 def unseen(instead: Any) -> Any:
     """``instead``, past which warnings with a ``stacklevel`` go, and errors from Python 3.11 on."""
-    instead.__code__ = instead.__code__.replace(co_filename=TREATED_FILE)
+    function = getattr(instead, "__func__", instead)
+    function.__code__ = function.__code__.replace(co_filename=TREATED_FILE)
     return instead
 
 
