@@ -127,7 +127,7 @@ def _run_file(given: str) -> Path:
     path = Path(given)
     if path.exists() or path.suffix == ".rlprof":
         return path
-    from rlprof.runfile.labels import labelled
+    from rlprof.runfile.heads import labelled
 
     found = labelled(given, LATEST.parent)
     if not found:
