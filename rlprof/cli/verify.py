@@ -31,7 +31,7 @@ class VerifyFormat(str, Enum):
     MARKDOWN = "markdown"
 
 
-def _complete_finding(incomplete: str) -> Iterator[str]:
+def complete_finding(incomplete: str) -> Iterator[str]:
     from rlprof.resources import detector_ids_with_page
 
     yield from (id_ for id_ in detector_ids_with_page() if id_.startswith(incomplete))
@@ -56,7 +56,7 @@ def verify(
         typer.Option(
             metavar="ID|RANK",
             help="Finding that was fixed, by its id or its rank. Without it: the first.",
-            autocompletion=_complete_finding,
+            autocompletion=complete_finding,
         ),
     ] = None,
     pairs: Annotated[int, typer.Option(metavar="N", help="Pairs of runs (5 or more).")] = 5,
