@@ -116,7 +116,7 @@ def _chosen(
         there = ", ".join(f"{entry.rank} {entry.finding.detector}" for entry in entries) or "none"
         raise UsageError(
             f"there is no finding {printable(wanted, 80)} in the run {run_file}",
-            slug="no-such-finding",
+            slug="no-promised-finding",
             hint=f"its findings are: {there}",
         )
     if found.finding.phase is not PhaseKind.STEADY:

@@ -35,7 +35,7 @@ def project(tmp_path, monkeypatch) -> GitRepository:
         (("--run", "", "train.py"), "empty-path"),
         (("--run", "none.rlprof", "train.py"), "run-file-missing"),
         (("--run", "train.py", "train.py"), None),
-        (("--finding", "gc-pressure", "train.py"), "no-such-finding"),
+        (("--finding", "gc-pressure", "train.py"), "no-promised-finding"),
         (("--steps-from", "nothing", "train.py"), "bad-steps-from"),
     ],
 )

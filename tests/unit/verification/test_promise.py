@@ -74,7 +74,7 @@ def test_a_finding_that_is_not_there_is_refused_with_those_that_are(promised):
     with pytest.raises(UsageError) as refused:
         promised("gc-pressure")
 
-    assert refused.value.slug == "no-such-finding"
+    assert refused.value.slug == "no-promised-finding"
     assert "3 model-publish, 4 eager-log-format" in refused.value.hint
 
 
