@@ -59,7 +59,9 @@ def verify(
             autocompletion=complete_finding,
         ),
     ] = None,
-    pairs: Annotated[int, typer.Option(metavar="N", help="Pairs of runs (5 or more).")] = 5,
+    pairs: Annotated[
+        int, typer.Option(min=5, metavar="N", help="Pairs of runs; an interval takes 5.")
+    ] = 5,
     interleave: Annotated[
         bool,
         typer.Option(
@@ -131,14 +133,13 @@ def _verify(
     from rlprof.gate.gain import check_has_change, verified_fix
     from rlprof.gate.interruption import Interrupted
     from rlprof.gate.worktrees.check_folder import check_folder
-    from rlprof.gate.worktrees.worktree import find_repository
     from rlprof.report import wording
     from rlprof.verification import words
 
     assert request.base is not None, "it has a default"
     plan, base = plan_of(request)
     assert base is not None, "a commit was given"
-    repository = find_repository(plan.head.folder, request.base)
+    repository = _repository(plan.head.folder, request.base)
     check_has_change(repository, request.base)
     promise, notes = _promise(plan, repository, run, finding)
     promised = wording.unglued(words.promised_share(promise.share))
@@ -157,6 +158,22 @@ def _verify(
         _keep(fix)
         _show(fix, format_)
     return EXIT_OK if outcome.stopped_by is None else exit_code_of_signal(outcome.stopped_by)
+
+
+def _repository(folder: Path, base: str) -> Repository:
+    from rlprof.gate.worktrees.worktree import find_repository
+
+    try:
+        return find_repository(folder, base)
+    except UsageError as error:
+        if error.slug != "not-a-repository":
+            raise
+        raise UsageError(
+            error.message,
+            slug=error.slug,
+            hint="base is a commit: put the program under git, and commit it before the next fix; any two programs are "
+            "compared by `rlprof check --base-command`",
+        ) from error
 
 
 def _promise(

@@ -29,7 +29,7 @@ def project(tmp_path, monkeypatch) -> GitRepository:
     [
         ((), "no-target"),
         (("missing.py",), "script-missing"),
-        (("--pairs", "3", "train.py"), "bad-pairs"),
+        (("--pairs", "3", "train.py"), None),
         (("--base", "nowhere", "train.py"), "base-unknown"),
         (("--run", "stage-9", "train.py"), "no-run"),
         (("--run", "", "train.py"), "empty-path"),
@@ -57,6 +57,16 @@ def test_a_tree_without_changes_holds_no_fix(command_line, project):
 
     assert answer.exit_code == EXIT_USAGE
     assert "rlprof explain nothing-to-verify" in answer.stderr
+
+
+def test_outside_of_a_repository_there_is_no_base(command_line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("")
+
+    answer = command_line("verify", "train.py")
+
+    assert answer.exit_code == EXIT_USAGE
+    assert "put the program under git" in answer.stderr
 
 
 def test_findings_are_completed_by_their_ids(command_line):
