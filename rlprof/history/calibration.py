@@ -17,7 +17,7 @@ from rlprof.verification.verified import VerifiedFix
 
 
 class GainSource(Enum):
-    """How a gain was measured."""
+    """Way in which a gain was measured."""
 
     VERIFIED = "verified"
     """With the real fix: ``rlprof verify``."""

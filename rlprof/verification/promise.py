@@ -63,7 +63,7 @@ class Promise:
 
 
 def promise_of(recording: Recording, run_file: str, wanted: str | None = None) -> Promise:
-    """What ``recording`` promised for the finding ``wanted``, by its id or its rank; by default for the dearest.
+    """Return what ``recording`` promised for the finding ``wanted``, by its id or its rank; by default for the dearest.
 
     Raises ``UsageError`` where there is no such finding, or none whose gain a steady rate shows.
     """

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rlprof.model.experiment import MeasuredShare
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
 from rlprof.verification.promise import Promise, Standing, excess, standing
 
-CONFIDENCE = 0.9
+CONFIDENCE: Final = 0.9
 """Confidence of the interval of a gain: the true one lies below it in at most one of 20, and above it as rarely."""
 
 
@@ -70,5 +70,5 @@ class VerifiedFix:
 
 
 def times(share: float) -> float:
-    """By how many times the rate grows where ``share`` of the time per step is saved."""
+    """Return by how many times the rate grows where ``share`` of the time per step is saved."""
     return 1 / max(1e-3, 1 - share)
