@@ -56,9 +56,11 @@ class CheckedRepository(GitRepository):
     def below(cls, root: Path, *, temporary: Path | None = None) -> CheckedRepository:
         return cls(GitRepository.new(root / "project").folder, temporary=temporary)
 
-    def start(self, *options: str | Path, folder: Path | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *options: str | Path, folder: Path | None = None, command: str = "check"
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            cli("check", *options),
+            cli(command, *options),
             cwd=folder or self.folder,
             env={
                 **os.environ,
@@ -72,7 +74,11 @@ class CheckedRepository(GitRepository):
         )
 
     def check(self, *options: str | Path, folder: Path | None = None) -> Checked:
-        running = self.start(*options, folder=folder)
+        return self.ended("check", *options, folder=folder)
+
+    def ended(self, command: str, *options: str | Path, folder: Path | None = None) -> Checked:
+        """How that command of rlprof ended."""
+        running = self.start(*options, folder=folder, command=command)
         try:
             out, err = running.communicate(timeout=DEADLINE_S)
         finally:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rlprof.history.rows import HistoryRow
+from rlprof.model.experiment import Experiment
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
@@ -17,6 +20,7 @@ def a_row(
     cpu_model: str = "Test CPU",
     top: PricedFinding | None = None,
     crowding: float = 0.0,
+    experiments: Sequence[Experiment] = (),
     **run_changes: object,
 ) -> HistoryRow:
     """A run of 12 s that began ``at`` that many hours into the project."""
@@ -39,4 +43,5 @@ def a_row(
         why_no_sps="nothing counted steps" if sps is None else "",
         top=top,
         crowding=crowding,
+        experiments=tuple(experiments),
     )

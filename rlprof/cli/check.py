@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import traceback
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-import rlprof
 from rlprof.cli.check_request import (
     CheckRequest,
     OnInconclusive,
@@ -16,9 +14,10 @@ from rlprof.cli.check_request import (
     check_options,
     plan_of,
 )
-from rlprof.cli.output import Force, say
+from rlprof.cli.measuring import measuring, tell
+from rlprof.cli.output import Force
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
-from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
+from rlprof.errors import EXIT_OK
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
@@ -147,45 +146,7 @@ def check(
         steps_from=steps_from,
         force=force,
     )
-    raise typer.Exit(_checked(request))
-
-
-def _checked(request: CheckRequest) -> int:
-    """The exit code; raises the errors of ours that end in another one."""
-    from rlprof.gate.interruption import Interrupted, interruptible
-    from rlprof.gate.processes import adopting_orphans
-
-    try:
-        with interruptible(), adopting_orphans():
-            return _check(request)
-    except Interrupted as stop:
-        say(
-            "rlprof: stopped; nothing that it started is left running\n"
-            "  more: rlprof explain check-stopped"
-        )
-        return exit_code_of_signal(stop.signum)
-    except (UsageError, MeasureError):
-        raise
-    except Exception as error:
-        raise _could_not_measure(error) from error
-
-
-def _could_not_measure(error: Exception) -> MeasureError:
-    """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
-    if isinstance(error, RlprofError):
-        return error.converted_to(MeasureError)
-    if isinstance(error, OSError):
-        return MeasureError(
-            f"the system refused what the check needs: {error}",
-            slug="check-refused",
-            hint="is the disk full, or is the working directory gone?",
-        )
-    lines = "".join(traceback.format_exception(error)).rstrip()
-    return MeasureError(
-        f"a bug in rlprof {rlprof.__version__} ended the check:\n{lines}",
-        slug="check-bug",
-        hint="please report it, with the lines above",
-    )
+    raise typer.Exit(measuring(lambda: _check(request)))
 
 
 def _check(request: CheckRequest) -> int:
@@ -197,14 +158,10 @@ def _check(request: CheckRequest) -> int:
     plan, base = plan_of(request)
     with check_folder() as folder:
         if base is None:
-            write_baseline(new_baseline(plan, request.pairs, folder, _tell), request)
+            write_baseline(new_baseline(plan, request.pairs, folder, tell), request)
             return EXIT_OK
-        outcome = run_check(plan, base, folder, _tell)
+        outcome = run_check(plan, base, folder, tell)
         try:
             return hand_out(outcome, request)
         finally:
             write_artifacts(outcome, request)
-
-
-def _tell(text: str) -> None:
-    say(f"rlprof: {text}")

@@ -33,6 +33,7 @@ from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace
 from rlprof.cli.try_ import try_
+from rlprof.cli.verify import verify
 from rlprof.errors import EXIT_ERROR, MeasureError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 
@@ -141,8 +142,22 @@ COMMANDS: Final = (
         TARGET_USAGE,
     ),
     _Command(
+        verify,
+        (
+            "rlprof verify train.py --steps 20000",
+            "rlprof verify --finding eager-log-format --pairs 8 train.py",
+            "rlprof verify --base HEAD~1 --run baseline -m my_package.train env=ant",
+        ),
+        TargetCommand,
+        TARGET_USAGE,
+    ),
+    _Command(
         history,
-        ("rlprof history", "rlprof history runs/ --format markdown -o HISTORY.md"),
+        (
+            "rlprof history",
+            "rlprof history runs/ --format markdown -o HISTORY.md",
+            "rlprof history --calibration",
+        ),
     ),
     _Command(
         trace,
@@ -247,7 +262,7 @@ def _run() -> None:
 
 def _path_error(error: OSError) -> RlprofError:
     """Return it in words: a path that cannot be looked at is no bug of ours."""
-    kind = MeasureError if sys.argv[1:2] == ["check"] else RunFileError
+    kind = MeasureError if sys.argv[1:2] in (["check"], ["verify"]) else RunFileError
     return kind(
         f"cannot use {os.fsdecode(error.filename)}: {error.strerror}",
         slug="path-not-usable",

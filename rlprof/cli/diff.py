@@ -12,7 +12,6 @@ import typer
 from rlprof.cli.loading import load_report
 from rlprof.cli.metric import Metric
 from rlprof.cli.output import (
-    LATEST,
     Force,
     NotTheTerminal,
     check_output,
@@ -80,7 +79,9 @@ def diff(
     is_private = html and output is None
     if is_private:
         output = PAGE
-    paths = _run_file(base), run_path(None) if new is None else _run_file(new)
+    from rlprof.cli.run_files import run_file_named
+
+    paths = run_file_named(base), run_path(None) if new is None else run_file_named(new)
     if output is not None:
         check_output(output, force=force, reads=paths)
     from rlprof.comparison.compare import compare
@@ -114,30 +115,6 @@ def _format_of(format_: DiffFormat | None, output: Path | None, *, is_page: bool
         slug="no-such-format",
         hint=f"use one of {', '.join(_ENDINGS)}, or give --format",
     )
-
-
-def _run_file(given: str) -> Path:
-    """A path as it is; else the last run here with that label."""
-    if not given:
-        raise UsageError(
-            "the path of a run file is empty",
-            slug="empty-path",
-            hint="is a variable of the shell not set? Give a run file, or the label of a run",
-        )
-    path = Path(given)
-    if path.exists() or path.suffix == ".rlprof":
-        return path
-    from rlprof.runfile.labels import labelled
-
-    found = labelled(given, LATEST.parent)
-    if not found:
-        raise UsageError(
-            f"there is no file {given}, and no run with that label in {LATEST.parent} "
-            f"(from {Path.cwd()})",
-            slug="no-run",
-            hint="see `rlprof history` for the runs here and their labels",
-        )
-    return found[0]
 
 
 def _document(found: Comparison, form: DiffFormat, *, to_terminal: bool) -> str:

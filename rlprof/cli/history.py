@@ -1,4 +1,4 @@
-"""``rlprof history``: the runs that were recorded, one after the other, and what each gained."""
+"""``rlprof history``: the runs that were recorded, what each gained, and how well gains were promised."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from rlprof.cli.output import (
 from rlprof.errors import EXIT_ERROR, UsageError
 
 if TYPE_CHECKING:
+    from rlprof.documents.blocks import Block
     from rlprof.history.rows import History, HistoryRow, Unread
+    from rlprof.verification.verified import VerifiedFix
 
 _QUIET_S: Final = 1.0
 """What takes no longer shows no progress."""
@@ -47,27 +49,35 @@ def history(
     format_: Annotated[HistoryFormat, typer.Option("--format", "-f", help="Of the table.")] = (
         HistoryFormat.TERMINAL
     ),
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="Instead: what was promised against what came, by `rlprof verify` and `rlprof try`.",
+        ),
+    ] = False,
     output: OutputFile = None,
     force: Force = False,
 ) -> None:
     """Show all runs of a folder, and what each gained.
 
     A gain is over the run before it and over the first, of the same program on the same kind of
-    machine.
+    machine. Fixes that `rlprof verify` measured stand below, beside what was promised for them.
     """
     files = _files(places or [LATEST.parent])
     if output is not None:
         check_output(output, force=force, reads=files)
     found = _read(files)
-    hand_out(_document(found, format_, to_terminal=output is None), output, force=force)
-    if not found.rows:
+    document = _calibration if calibration else _document
+    hand_out(document(found, format_, to_terminal=output is None), output, force=force)
+    if found.is_empty:
         raise typer.Exit(EXIT_ERROR)
 
 
 def _files(places: list[Path]) -> list[Path]:
-    from rlprof.history.rows import run_files
+    from rlprof.history.rows import history_files
 
-    files = run_files(places)
+    files = history_files(places)
     # One missing file among others is listed with them; no file at all is a slip in the line.
     if not any(file.exists() for file in files):
         raise UsageError(
@@ -90,7 +100,7 @@ def _read(files: list[Path]) -> History:
     return history_of(rows)
 
 
-def _rows(files: list[Path]) -> Iterator[HistoryRow | Unread]:
+def _rows(files: list[Path]) -> Iterator[HistoryRow | VerifiedFix | Unread]:
     """Yield what is in each file, in their order; many files are shared out among the cores."""
     from concurrent.futures import ProcessPoolExecutor
 
@@ -112,11 +122,28 @@ def _document(found: History, format_: HistoryFormat, *, to_terminal: bool) -> s
         from rlprof.history.json_document import history_as_json
 
         return history_as_json(found)
-    from rlprof.documents.markdown import as_markdown
     from rlprof.history.document import history_document
 
-    blocks = history_document(found)
+    return _written(history_document(found), format_, to_terminal=to_terminal)
+
+
+def _calibration(found: History, format_: HistoryFormat, *, to_terminal: bool) -> str:
+    from rlprof.history.calibration import calibration_of
+
+    calibration = calibration_of(found)
+    if format_ is HistoryFormat.JSON:
+        from rlprof.history.calibration_json_document import calibration_as_json
+
+        return calibration_as_json(calibration)
+    from rlprof.history.calibration_document import calibration_document
+
+    return _written(calibration_document(calibration), format_, to_terminal=to_terminal)
+
+
+def _written(blocks: Iterator[Block], format_: HistoryFormat, *, to_terminal: bool) -> str:
     if format_ is HistoryFormat.MARKDOWN:
+        from rlprof.documents.markdown import as_markdown
+
         return as_markdown(blocks)
     return in_words(blocks, sys.stdout, to_file=not to_terminal)
 

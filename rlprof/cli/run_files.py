@@ -55,6 +55,35 @@ def give_back(run_file: Path) -> None:
             run_file.unlink()
 
 
+def run_file_named(given: str) -> Path:
+    """A path as it is; else the last run here with that label. Raises ``UsageError`` where there is neither."""
+    if not given:
+        raise UsageError(
+            "the path of a run file is empty",
+            slug="empty-path",
+            hint="is a variable of the shell not set? Give a run file, or the label of a run",
+        )
+    path = Path(given)
+    if path.exists() or path.suffix == ".rlprof":
+        return path
+    from rlprof.runfile.heads import labelled
+
+    found = labelled(given, LATEST.parent)
+    if not found:
+        raise UsageError(
+            f"there is no file {given}, and no run with that label in {LATEST.parent} "
+            f"(from {Path.cwd()})",
+            slug="no-run",
+            hint="see `rlprof history` for the runs here and their labels",
+        )
+    return found[0]
+
+
+def free_name(folder: Path, script: str, ending: str) -> Path:
+    """A name in ``folder`` that nothing has yet, with the time and ``script`` in it."""
+    return next(path for path in _dated_names(folder, script, ending) if not os.path.lexists(path))
+
+
 def point_latest_at(run_file: Path) -> None:
     """Make ``run_file`` the one that commands take when none is named; at no moment is there none."""
     latest = run_file.with_name(LATEST.name)
@@ -73,11 +102,15 @@ def point_latest_at(run_file: Path) -> None:
 def _default_names(script: str) -> Iterator[Path]:
     folder = LATEST.parent
     _make_our_folder(folder)
+    yield from _dated_names(folder, script, ".rlprof")
+
+
+def _dated_names(folder: Path, script: str, ending: str) -> Iterator[Path]:
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
     stem = re.sub(r"[^\w.-]+", "_", script.removesuffix(".py"))[:60] or "run"
-    yield folder / f"{now}-{stem}.rlprof"
+    yield folder / f"{now}-{stem}{ending}"
     for number in count(2):
-        yield folder / f"{now}-{stem}-{number}.rlprof"
+        yield folder / f"{now}-{stem}-{number}{ending}"
 
 
 def _named(path: Path, *, force: bool) -> Path:

@@ -168,7 +168,7 @@ def _no_rate(throughput: Throughput, program: Program, pair: int) -> RlprofError
         f"{program.run_name(pair)} never came to a steady rate: {lack}",
         slug="no-steady-rate",
         hint="let it train for longer, ten seconds or more after its warm-up; "
-        "--counters-only needs no rate",
+        "`rlprof check --counters-only` needs no rate",
     )
 
 

@@ -1,8 +1,8 @@
-"""The history in blocks: a table of the runs, and what was not read."""
+"""The history in blocks: a table of the runs, one of the fixes that were verified, and what was not read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.documents.blocks import (
@@ -12,14 +12,17 @@ from rlprof.documents.blocks import (
     Item,
     Items,
     Paragraph,
+    Section,
     StyledText,
     Table,
     TerminalOnly,
 )
-from rlprof.history.rows import Gain, History, HistoryRow
+from rlprof.history.rows import Gain, History, HistoryRow, Unread
 from rlprof.model.profile import PhaseKind
 from rlprof.names import printable
 from rlprof.report import wording
+from rlprof.verification import words as verification_words
+from rlprof.verification.verified import VerifiedFix, times
 
 _COLUMNS: Final = (
     Column(name="when (UTC)", wraps=False, goes=2),
@@ -48,9 +51,43 @@ def history_document(history: History) -> Iterator[Block]:
         yield Table(_COLUMNS, [_cells(row) for row in history.rows])
     if len(history.rows) > 1:
         yield TerminalOnly(Paragraph([StyledText(_LEGEND, "dim")]))
-    yield Items(
-        [Item(printable(file.reason, 300), "not read:", "yellow") for file in history.unread]
-    )
+    if history.verified:
+        yield Section("Verified fixes", [_verified(history)])
+    yield unread_items(history.unread)
+
+
+def unread_items(unread: Iterable[Unread]) -> Items:
+    return Items([Item(printable(file.reason, 300), "not read:", "yellow") for file in unread])
+
+
+def _verified(history: History) -> Table:
+    columns = [
+        Column(name="when (UTC)", wraps=False, goes=2),
+        Column(name="finding", least=12),
+        Column(name="command", under="finding"),
+        Column(name="promised", is_figure=True),
+        Column(name="tried", is_figure=True, goes=1),
+        Column(name="saved", is_figure=True),
+        Column(name="interval", is_figure=True, under="saved"),
+        Column(name="rate", is_figure=True, under="saved"),
+        Column(name="promise"),
+    ]
+    return Table(columns, [_verified_cells(fix) for fix in history.verified])
+
+
+def _verified_cells(fix: VerifiedFix) -> list[Cell]:
+    tried = fix.promise.tried
+    return [
+        (f"{fix.measured:%Y-%m-%d}", StyledText(f"\n{fix.measured:%H:%M}", "dim")),
+        printable(fix.promise.finding, _NAME_LIMIT),
+        printable(wording.typed(fix.command), _NAME_LIMIT),
+        wording.share_range(fix.promise.share),
+        _NOTHING if tried is None else wording.percent(tried.median),
+        wording.percent(fix.got.median),
+        f"({wording.percents(fix.got.low, fix.got.high)})",
+        f"{times(fix.got.median):.3g}×",
+        verification_words.STANDINGS[fix.standing],
+    ]
 
 
 def _cells(row: HistoryRow) -> list[Cell]:

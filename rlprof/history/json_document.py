@@ -25,6 +25,8 @@ from rlprof.renderers.json_report.values import (
     means,
     seconds,
 )
+from rlprof.verification.promise import Standing
+from rlprof.verification.verified import VerifiedFix, times
 
 
 class Gain(Struct, frozen=True):
@@ -67,6 +69,26 @@ class Unread(Struct, frozen=True):
     reason: str
 
 
+class Verified(Struct, frozen=True):
+    file: str
+    measured: Annotated[str, means("Time of its end, UTC.")]
+    script: str
+    finding: str
+    run_id: Annotated[str, means("Of the run that promised it.")]
+    promised: Annotated[Range, means("Share of the time per step to be saved, by samples.")]
+    tried: Annotated[Interval | None, means("By `rlprof try`; null for a finding not tried.")]
+    saved_share: Annotated[Interval, means("Measured, with its 90 % interval.")]
+    times: Annotated[Number, means("The rate of head over that of base.")]
+    standing: Annotated[
+        Standing,
+        means(
+            "`held`: the measured interval and the promised range meet; else it lies `above` or `below`."
+        ),
+    ]
+    base: Annotated[str, means("Commit without the fix.")]
+    head: str
+
+
 class HistoryDocument(Struct, frozen=True):
     """Document of `rlprof history --format json`. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
 
@@ -75,7 +97,10 @@ class HistoryDocument(Struct, frozen=True):
     """1: the first."""
     rlprof: str
     runs: Annotated[Sequence[Run], means("In order of time.")]
-    unread: Annotated[Sequence[Unread], means("Files that are no run, or no whole one.")]
+    unread: Annotated[
+        Sequence[Unread], means("Files that are no run and no verified fix, or no whole one.")
+    ]
+    verified: Annotated[Sequence[Verified], means("By `rlprof verify`, in order of time.")]
 
 
 def history_as_json(history: History) -> str:
@@ -86,6 +111,7 @@ def history_as_json(history: History) -> str:
             rlprof=rlprof.__version__,
             runs=[_run(row) for row in history.rows],
             unread=[Unread(*unread) for unread in history.unread],
+            verified=[_verified(fix) for fix in history.verified],
         )
     )
 
@@ -103,6 +129,24 @@ def _run(row: HistoryRow) -> Run:
         gain_over_previous=_gain(row.over_previous),
         gain_over_first=_gain(row.over_first),
         bottleneck=None if row.top is None else _bottleneck(row.top),
+    )
+
+
+def _verified(fix: VerifiedFix) -> Verified:
+    tried = fix.promise.tried
+    return Verified(
+        file=fix.file,
+        measured=fix.measured.isoformat(timespec="seconds"),
+        script=fix.script,
+        finding=fix.promise.finding,
+        run_id=fix.promise.run_id,
+        promised=Range(*fix.promise.share),
+        tried=None if tried is None else Interval(*tried),
+        saved_share=Interval(*fix.got),
+        times=times(fix.got.median),
+        standing=fix.standing,
+        base=fix.base.name,
+        head=fix.head.name,
     )
 
 

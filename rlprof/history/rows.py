@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rlprof.errors import RunFileError
 from rlprof.model.crash import Crash
+from rlprof.model.experiment import Experiment
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.profile import Interval
 from rlprof.model.recording import RunInfo
@@ -18,6 +19,8 @@ from rlprof.report import wording
 from rlprof.report.findings import look_into
 from rlprof.report.wording.crash import crash_in_short
 from rlprof.runfile.reader import read_run
+from rlprof.verification.json_document import ENDING, read_verification
+from rlprof.verification.verified import VerifiedFix
 
 
 class Gain(NamedTuple):
@@ -41,6 +44,7 @@ class HistoryRow:
     crowding: float = 0.0
     """By what part its busy time was longer for other programs on the machine."""
     crash: Crash | None = None
+    experiments: tuple[Experiment, ...] = ()
     over_previous: Gain | None = None
     over_first: Gain | None = None
 
@@ -65,7 +69,7 @@ class HistoryRow:
 
 
 class Unread(NamedTuple):
-    """A file that is no run, or no whole one."""
+    """A file that is no run and no verified fix, or no whole one."""
 
     file: str
     reason: str
@@ -76,17 +80,29 @@ class History:
     rows: tuple[HistoryRow, ...]
     """By the time at which the runs began."""
     unread: tuple[Unread, ...]
+    verified: tuple[VerifiedFix, ...] = ()
+    """By the time at which they were measured."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing could be read."""
+        return not self.rows and not self.verified
 
 
-def run_files(places: Iterable[Path]) -> list[Path]:
-    """The run files that are named, and those in the folders that are, or in a ``.rlprof`` there; each once.
+def history_files(places: Iterable[Path]) -> list[Path]:
+    """The files of runs and of verified fixes that are named, and those in the folders that are, or in a ``.rlprof`` there; each once.
 
     Links in a folder are left out: ``latest`` is one to a file beside it.
     """
     found: dict[str, Path] = {}
     for place in places:
         folders = (place, place / ".rlprof")
-        inside = (path for folder in folders for path in sorted(folder.glob("*.rlprof")))
+        inside = (
+            path
+            for folder in folders
+            for pattern in ("*.rlprof", f"*{ENDING}")
+            for path in sorted(folder.glob(pattern))
+        )
         files = [path for path in inside if not path.is_symlink() and not path.is_dir()]
         for path in files if place.is_dir() else [place]:
             # Not resolve(), which raises for links that lead to themselves.
@@ -94,9 +110,11 @@ def run_files(places: Iterable[Path]) -> list[Path]:
     return list(found.values())
 
 
-def read_row(path: Path) -> HistoryRow | Unread:
-    """The run in ``path``, folded and priced, without its gains."""
+def read_row(path: Path) -> HistoryRow | VerifiedFix | Unread:
+    """The run in ``path``, folded and priced, without its gains; or the verified fix there."""
     try:
+        if path.name.endswith(ENDING):
+            return read_verification(path)
         recording = read_run(path)
     except RunFileError as error:
         return Unread(str(path), error.message)
@@ -110,6 +128,7 @@ def read_row(path: Path) -> HistoryRow | Unread:
         why_no_sps=wording.unglued(wording.lack_of_steps(profile.throughput)),
         top=next(known, None),
         crash=found.crash,
+        experiments=recording.experiments,
         crowding=crowding(
             available=profile.load.available_us,
             used=profile.load.got_us,
@@ -118,7 +137,7 @@ def read_row(path: Path) -> HistoryRow | Unread:
     )
 
 
-def history_of(read: Sequence[HistoryRow | Unread]) -> History:
+def history_of(read: Sequence[HistoryRow | VerifiedFix | Unread]) -> History:
     """Return what was read, in order of time, each row with its gains.
 
     A run is compared with runs of the same program on a machine of the same kind alone.
@@ -144,8 +163,11 @@ def history_of(read: Sequence[HistoryRow | Unread]) -> History:
             previous[kind] = row
         else:
             with_gains.append(row)
+    verified = (fix for fix in read if isinstance(fix, VerifiedFix))
     return History(
-        tuple(with_gains), tuple(unread for unread in read if isinstance(unread, Unread))
+        tuple(with_gains),
+        tuple(unread for unread in read if isinstance(unread, Unread)),
+        tuple(sorted(verified, key=lambda fix: fix.measured)),
     )
 
 

@@ -28,6 +28,17 @@ def with_experiments(priced: Priced, experiments: Sequence[Experiment], profile:
     return ranked([_tried(entry, _of(entry, measured, entries), profile) for entry in entries])
 
 
+def telling_experiment(
+    entry: PricedFinding, experiments: Sequence[Experiment], entries: Sequence[PricedFinding]
+) -> tuple[Experiment, MeasuredShare] | None:
+    """Return the experiment that the price of ``entry`` goes by, and what it measured; None for one that was not tried.
+
+    ``entries`` are all findings of the run, ``entry`` among them.
+    """
+    measured = [each for each in experiments if each.outcome is TryOutcome.MEASURED]
+    return _telling(_of(entry, measured, entries))
+
+
 def _of(
     entry: PricedFinding, experiments: Iterable[Experiment], entries: Sequence[PricedFinding]
 ) -> list[Experiment]:
@@ -51,6 +62,17 @@ def _is_at(entry: PricedFinding, experiment: Experiment) -> bool:
 
 def _tried(entry: PricedFinding, own: Sequence[Experiment], profile: Profile) -> PricedFinding:
     """Price ``entry`` by its best gain; else below its highest ceiling, as each treatment may leave some of the cost."""
+    telling = _telling(own)
+    if telling is None:
+        return entry
+    experiment, measured = telling
+    if experiment.kind is TreatmentKind.GAIN:
+        return _by_gain(entry, experiment, measured, profile)
+    return _below_ceiling(entry, experiment, measured, profile)
+
+
+def _telling(own: Sequence[Experiment]) -> tuple[Experiment, MeasuredShare] | None:
+    """The best gain, else the highest ceiling."""
     by_kind = {
         kind: [
             (each, each.measured) for each in own if each.kind is kind and each.measured is not None
@@ -58,12 +80,8 @@ def _tried(entry: PricedFinding, own: Sequence[Experiment], profile: Profile) ->
         for kind in TreatmentKind
     }
     if gains := by_kind[TreatmentKind.GAIN]:
-        gain, measured = max(gains, key=lambda pair: cautious_mean(_promised(pair[1])))
-        return _by_gain(entry, gain, measured, profile)
-    if ceilings := by_kind[TreatmentKind.CEILING]:
-        ceiling, measured = max(ceilings, key=lambda pair: pair[1].high)
-        return _below_ceiling(entry, ceiling, measured, profile)
-    return entry
+        return max(gains, key=lambda pair: cautious_mean(_promised(pair[1])))
+    return max(by_kind[TreatmentKind.CEILING], key=lambda pair: pair[1].high, default=None)
 
 
 def _by_gain(

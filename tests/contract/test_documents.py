@@ -1,4 +1,4 @@
-"""What holds for every document that is not a report of a run: ladders, histories, costs, comparisons."""
+"""What holds for every document that is not a report of a run: ladders, histories, costs, comparisons, verified fixes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,32 @@ from rlprof.comparison.json_document import comparison_as_json
 from rlprof.documents.blocks import Block
 from rlprof.documents.markdown import as_markdown
 from rlprof.documents.terminal import as_text
+from rlprof.history.calibration_document import calibration_document
+from rlprof.history.calibration_json_document import calibration_as_json
 from rlprof.history.document import history_document
 from rlprof.history.json_document import history_as_json
 from rlprof.overhead.document import cost_document
 from rlprof.overhead.json_document import cost_as_json
 from rlprof.scaling.document import study_document
 from rlprof.scaling.json_document import study_as_json
+from rlprof.verification.document import verified_document
+from rlprof.verification.json_document import verification_as_json
 from tests.unit.comparison.test_diff_formats import ALIKE, ODD, SLOWER
+from tests.unit.history.test_calibration import CALIBRATIONS
 from tests.unit.history.test_history_formats import HISTORIES
 from tests.unit.overhead.test_cost_formats import COSTS
 from tests.unit.scaling.test_scale_formats import STUDIES
+from tests.unit.verification.test_verify_formats import FIXES
 
 PACKAGE = Path(__file__).parents[2] / "rlprof"
 Blocks = Callable[[Any], Iterator[Block]]
 KINDS: dict[str, tuple[Blocks, Callable[[Any], str], dict[str, Any]]] = {
+    "calibration": (calibration_document, calibration_as_json, CALIBRATIONS),
     "diff": (comparison_document, comparison_as_json, {"slower": SLOWER, "alike": ALIKE, **ODD}),
     "history": (history_document, history_as_json, HISTORIES),
     "overhead": (cost_document, cost_as_json, COSTS),
     "scale": (study_document, study_as_json, STUDIES),
+    "verify": (verified_document, verification_as_json, FIXES),
 }
 every_document = pytest.mark.parametrize(
     ("kind", "name"),

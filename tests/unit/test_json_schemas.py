@@ -13,11 +13,13 @@ import pytest
 from rlprof.comparison.json_document import DiffDocument
 from rlprof.gate.baseline import BaselineDocument
 from rlprof.gate.json_document import CheckDocument
+from rlprof.history.calibration_json_document import CalibrationDocument
 from rlprof.history.json_document import HistoryDocument
 from rlprof.overhead.json_document import OverheadDocument
 from rlprof.renderers.json_report.document import ReportDocument
 from rlprof.scaling.json_document import ScaleDocument
 from rlprof.tracereport.json_document import TraceDocument
+from rlprof.verification.json_document import VerifyDocument
 from tests.golden_files import check_golden
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +30,8 @@ SCHEMAS = {
     "rlprof/gate/baseline.schema.json": BaselineDocument,
     "rlprof/tracereport/trace.schema.json": TraceDocument,
     "rlprof/history/history.schema.json": HistoryDocument,
+    "rlprof/history/calibration.schema.json": CalibrationDocument,
+    "rlprof/verification/verify.schema.json": VerifyDocument,
     "rlprof/scaling/scale.schema.json": ScaleDocument,
     "rlprof/overhead/overhead.schema.json": OverheadDocument,
 }

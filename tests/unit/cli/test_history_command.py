@@ -5,8 +5,10 @@ import json
 import pytest
 
 from rlprof.errors import EXIT_ERROR, EXIT_USAGE
+from rlprof.verification.json_document import verification_as_json
 from tests.factories import a_run
 from tests.run_files import write_run
+from tests.verification_factory import a_verified_fix
 
 LOOP = "/home/researcher/project/train.py:40 train"
 
@@ -69,3 +71,37 @@ def test_without_a_run_it_says_where_it_looked(command_line, tmp_path, monkeypat
     assert answer.exit_code == EXIT_USAGE
     assert "there is no run file in runs" in answer.stderr
     assert "rlprof explain no-run" in answer.stderr
+
+
+def test_the_calibration_is_written_in_every_format(command_line, folder):
+    kept = folder / ".rlprof" / "3-train.verify.json"
+    kept.write_text(verification_as_json(a_verified_fix()))
+
+    text = command_line("history", "--calibration")
+    document = command_line("history", "--calibration", "--format", "json", "-o", "c.json")
+    table = command_line("history", "--calibration", "--format", "markdown")
+
+    assert {answer.exit_code for answer in (text, document, table)} == {0}
+    assert text.stdout.startswith("1 of 1 promise held;")
+    assert "2.rlprof is not a run file" in text.stdout
+    assert json.loads((folder / "c.json").read_text())["whole"]["verified"] == 1
+    assert "| omegaconf-in-loop | 1 | 0 | 100 % |" in table.stdout
+
+
+def test_a_folder_without_promises_says_how_to_come_by_one(command_line, folder):
+    answer = command_line("history", "--calibration")
+
+    assert answer.exit_code == 0
+    assert "Nothing that was promised here has been measured yet" in answer.stdout
+
+
+def test_a_damaged_verification_is_told_beside_the_runs(command_line, folder):
+    (folder / ".rlprof" / "3-train.verify.json").write_text('{"format": "rlprof-verify"')
+
+    answer = command_line("history")
+    alone = command_line("history", ".rlprof/3-train.verify.json")
+
+    assert answer.exit_code == 0
+    assert "3-train.verify.json is no verified fix" in " ".join(answer.stdout.split())
+    assert alone.exit_code == EXIT_ERROR
+    assert answer.stderr == alone.stderr == ""

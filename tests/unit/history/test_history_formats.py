@@ -15,6 +15,7 @@ from rlprof.model.profile import PhaseKind
 from rlprof.names import columns
 from tests.history_factory import a_row
 from tests.report_factories import a_finding
+from tests.verification_factory import a_verified_fix
 
 JOURNEY = history_of(
     [
@@ -31,7 +32,20 @@ HOSTILE = history_of(
     ]
 )
 NOTHING_READ = history_of([Unread("junk.rlprof", "junk.rlprof is damaged: cut off")])
-HISTORIES = {"journey": JOURNEY, "hostile": HOSTILE, "nothing read": NOTHING_READ}
+VERIFIED = history_of(
+    [
+        a_verified_fix("model-publish", promised=(0.04, 0.19), saves=(0.40, 0.38, 0.45), at=2,
+                       tried=(0.42, 0.40, 0.44), file=".rlprof/2.verify.json"),
+        a_row(2423, at=1, label="stage-1"),
+        a_verified_fix(at=1, file=".rlprof/1.verify.json"),
+    ]
+)  # fmt: skip
+HISTORIES = {
+    "journey": JOURNEY,
+    "hostile": HOSTILE,
+    "nothing read": NOTHING_READ,
+    "verified": VERIFIED,
+}
 
 
 def text_of(found: History, width: int = 80) -> str:
@@ -104,3 +118,39 @@ def test_the_json_has_rate_gains_and_bottleneck():
     assert [load["file"] for load in json.loads(history_as_json(HOSTILE))["unread"]] == [
         "x|y.rlprof"
     ]
+
+
+def test_verified_fixes_stand_below_the_runs_in_order_of_time():
+    text = text_of(VERIFIED, 110)
+
+    table = text.partition("Verified fixes")[2].splitlines()
+    first, second = (line.split() for line in table if "held" in line or "more came" in line)
+    assert first == [
+        *["2023-11-14", "omegaconf-in-loop", "68", "to", "87", "%", "–", "80", "%", "held"]
+    ]
+    assert second == [
+        *[
+            "2023-11-15",
+            "model-publish",
+            "4.0",
+            "to",
+            "19",
+            "%",
+            "42",
+            "%",
+            "40",
+            "%",
+            "more",
+            "came",
+        ]
+    ]
+
+
+def test_the_json_tells_what_was_promised_tried_and_saved():
+    _, fix = json.loads(history_as_json(VERIFIED))["verified"]
+
+    assert (fix["finding"], fix["standing"]) == ("model-publish", "above")
+    assert fix["promised"] == {"low": 0.04, "high": 0.19}
+    assert fix["tried"]["median"] == 0.42
+    assert fix["saved_share"] == {"median": 0.4, "low": 0.38, "high": 0.45}
+    assert fix["file"] == ".rlprof/2.verify.json"

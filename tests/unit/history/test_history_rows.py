@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from rlprof.comparison.sides import crowding_of
-from rlprof.history.rows import HistoryRow, Unread, history_of, read_row, run_files
+from rlprof.history.rows import HistoryRow, Unread, history_files, history_of, read_row
 from rlprof.report import wording
 from rlprof.report.build import build_report
+from rlprof.verification.json_document import verification_as_json
 from tests.factories import a_run
 from tests.history_factory import a_row
 from tests.run_files import write_run
+from tests.verification_factory import a_verified_fix
 
 LOOP = "/home/researcher/project/train.py:40 train"
 
@@ -71,16 +73,16 @@ def test_a_folder_gives_its_run_files_without_the_link_to_the_latest(tmp_path):
     (tmp_path / "linked.rlprof").symlink_to(new.name)
     (tmp_path / "notes.txt").touch()
 
-    assert run_files([tmp_path]) == [old, new]
-    assert run_files([new, tmp_path]) == [new, old]
-    assert run_files([tmp_path / "latest"]) == [tmp_path / "latest"]
+    assert history_files([tmp_path]) == [old, new]
+    assert history_files([new, tmp_path]) == [new, old]
+    assert history_files([tmp_path / "latest"]) == [tmp_path / "latest"]
 
 
 def test_a_project_gives_the_runs_that_were_recorded_there(tmp_path):
     (tmp_path / ".rlprof").mkdir()
     run = a_training(tmp_path / ".rlprof" / "1.rlprof")
 
-    assert run_files([tmp_path]) == [run]
+    assert history_files([tmp_path]) == [run]
 
 
 def test_rows_are_in_order_of_time_and_gain_over_the_one_before_and_the_first():
@@ -156,3 +158,16 @@ def test_a_run_that_ended_badly_says_so():
     assert bad.remarks == ("recording cut off", "exit code 137")
     goes_on = replace(row, run=replace(row.run, complete=False, is_live=True))
     assert goes_on.remarks == ("still being recorded",)
+
+
+def test_verified_fixes_are_found_and_read_beside_runs(tmp_path):
+    kept, damaged = tmp_path / "1-train.verify.json", tmp_path / "2-train.verify.json"
+    kept.write_text(verification_as_json(a_verified_fix()))
+    damaged.write_text("{")
+
+    read = [read_row(path) for path in history_files([tmp_path])]
+
+    found = history_of(read)
+    assert [fix.promise for fix in found.verified] == [a_verified_fix().promise]
+    assert [unread.file for unread in found.unread] == [str(damaged)]
+    assert not found.is_empty

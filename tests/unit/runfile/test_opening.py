@@ -17,7 +17,7 @@ import pytest
 
 from rlprof.errors import RunFileError
 from rlprof.runfile import writer
-from rlprof.runfile.labels import labelled
+from rlprof.runfile.heads import labelled
 from rlprof.runfile.reader import read_run
 from rlprof.runfile.schema import journals
 from tests.factories import a_run
