@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -27,11 +28,23 @@ _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>
 _EVERY: Final = 50
 
 
+def complete_tried(incomplete: str) -> Iterator[str]:
+    """Yield the ids of the findings that can be tried."""
+    from rlprof.experiments.discovered import treatments
+
+    known = {finding for treatment in treatments() for finding in treatment.findings}
+    return (id_ for id_ in sorted(known) if id_.startswith(incomplete))
+
+
 def try_(
     ctx: typer.Context,
     finding: Annotated[
         str | None,
-        typer.Option(metavar="ID|RANK", help="Try this finding alone, by its id or its rank."),
+        typer.Option(
+            metavar="ID|RANK",
+            help="Try this finding alone, by its id or its rank.",
+            autocompletion=complete_tried,
+        ),
     ] = None,
     budget: Annotated[
         str,
