@@ -48,7 +48,7 @@ def fix(
         bool, typer.Option("--force", help="With --apply, write whatever git has of the files.")
     ] = False,
 ) -> None:
-    """Show the change of your source that a finding asks for, or apply it.
+    """Show the change of your source that a finding asks for.
 
     Prints a diff against your files as they are now, in which comments and layout stay, and changes nothing. With
     --apply the change is written, if git has the files as they are: `git diff` shows it then, `git checkout FILE` takes
@@ -123,7 +123,7 @@ def _chosen(wanted: str, findings: Sequence[PricedFinding], known: Iterable[Fix]
     there = ", ".join(f"{each.rank} {each.finding.detector}" for each in with_fix) or "none"
     raise UsageError(
         f"there is no finding {wanted} in this run",
-        slug="no-such-finding",
+        slug="not-in-this-run",
         hint=f"its findings with a fix are: {there}",
     )
 

@@ -127,7 +127,9 @@ class _Sources:
                 hint="rlprof changes files of yours alone; report it to the library, or do it in a copy",
             )
         file = self._file(name) if name in self._recorded else None
-        module = parse(self._recorded[name]) if file is not None else None
+        # Of Windows' editors, and not Python's.
+        recorded = self._recorded.get(name, "").removeprefix("\ufeff")
+        module = parse(recorded) if file is not None else None
         if file is None or module is None:
             raise _changed(name, line, "is not there, or is no Python that can be read")
         statement = module.statement_at(line)

@@ -153,8 +153,16 @@ class SourceTree:
 
         self.replace(statement, change)
 
-    def put_after(self, statement: Line, *lines: str) -> None:
-        self.replace(statement, lambda updated: cst.FlattenSentinel([updated, *self._made(lines)]))
+    def put_after_imports(self, last: cst.SimpleStatementLine, line: str) -> None:
+        """Put a statement below the last import, with an empty line between."""
+
+        def change(updated: Any) -> Any:
+            (made,) = self._made([line])
+            # Behind an import that is added, libcst puts one by itself.
+            above = () if self._imports else (cst.EmptyLine(indent=False),)
+            return cst.FlattenSentinel([updated, made.with_changes(leading_lines=above)])
+
+        self.replace(last, change)
 
     def _made(self, lines: Sequence[str]) -> list[Any]:
         return [cst.parse_statement(line, config=self.module.config_for_parsing) for line in lines]

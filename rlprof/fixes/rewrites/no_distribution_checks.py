@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import ast
+from typing import Final
 
 import libcst as cst
 
 from rlprof.fixes.base import CannotFixError, Case, Fix, Rewriting
 from rlprof.fixes.source_tree import SourceTree
+from rlprof.syntax.module import parse
 
 _SETTING: Final = "set_default_validate_args"
 
@@ -16,8 +18,11 @@ def _rewrite(case: Case) -> Rewriting:
     if any(_SETTING in text for text in case.texts.values()):
         raise CannotFixError(f"{_SETTING} is called in its files already")
     for place in case.places:
-        if "validate_args" in case.texts[place.file].split("\n")[place.line - 1]:
-            raise CannotFixError("validate_args is given on its line")
+        module = parse(case.texts[place.file])
+        statement = module.statement_at(place.line) if module else None
+        for node in statement.walk() if statement else ():
+            if isinstance(node, ast.keyword) and node.arg == "validate_args":
+                raise CannotFixError("validate_args is given on its line")
     file = case.script or next((place.file for place in case.places), "")
     if file not in case.texts:
         raise CannotFixError("the script that the run started was not recorded")
@@ -27,12 +32,12 @@ def _rewrite(case: Case) -> Rewriting:
     line = f"{torch}.distributions.Distribution.{_SETTING}(False)"
     if after is None:
         raise CannotFixError(f"{file.rpartition('/')[2]} begins with no imports")
-    tree.put_after(after, line)
+    tree.put_after_imports(after, line)
     return Rewriting({file: tree.changed})
 
 
-def _last_import(tree: SourceTree) -> Any:
-    """The last import of the file's own level before anything else than imports and plain assignments."""
+def _last_import(tree: SourceTree) -> cst.SimpleStatementLine | None:
+    """The last import of the file's own level before its first function, class or block."""
     found = None
     for statement in tree.module.body:
         if not isinstance(statement, cst.SimpleStatementLine):

@@ -44,7 +44,8 @@ def _change(tree: SourceTree, place: Place) -> None:
         if name not in _MAKES and name not in _OF_TYPE:
             continue
         try:
-            _change_call(tree, call, name, place)
+            if not tree.is_changed(call):
+                _change_call(tree, call, name, place)
             changed = True
         except CannotFixError as error:
             refusals.append(error)
@@ -59,7 +60,7 @@ def _as_call(tree: SourceTree, node: cst.Call) -> ast.Call:
 
 
 def _change_call(tree: SourceTree, call: cst.Call, name: str, place: Place) -> None:
-    if tree.is_changed(call) or not call.args:
+    if not call.args:
         raise CannotFixError("its line calls no torch.tensor of a list")
     first, *others = call.args
     if first.star or first.keyword or any(argument.keyword is None for argument in others):
@@ -77,7 +78,6 @@ def _change_call(tree: SourceTree, call: cst.Call, name: str, place: Place) -> N
         raise CannotFixError(
             f"{_short(tree, first.value)} holds {elements}, of which numpy would make something else"
         )
-    numpy = tree.name_of("numpy", "np")
     wanted = ""
     if name in _OF_TYPE:
         if others:
@@ -88,6 +88,8 @@ def _change_call(tree: SourceTree, call: cst.Call, name: str, place: Place) -> N
         if dtype is not None:
             raise CannotFixError("its dtype is given as None")
         wanted = f"{torch}.get_default_dtype()"
+
+    numpy = tree.name_of("numpy", "np")
 
     def change(updated: cst.Call) -> cst.Call:
         given = updated.args[0]

@@ -8,8 +8,8 @@ TEXT = '"""Train."""\n\nimport torch\nfrom torch import nn  # layers\n\nX = 1\n\
 
 
 def test_one_line_comes_after_the_imports():
-    assert changes(TEXT, fixed(FIX, TEXT, 9)) == [f"+{LINE}"]
-    assert f"# layers\n{LINE}\n" in fixed(FIX, TEXT, 9)
+    assert changes(TEXT, fixed(FIX, TEXT, 9)) == ["+", f"+{LINE}"]
+    assert f"# layers\n\n{LINE}\n" in fixed(FIX, TEXT, 9)
 
 
 def test_it_is_the_script_that_changes():
@@ -25,7 +25,7 @@ def test_another_name_of_torch_is_taken():
     text = "import torch as th\r\n\r\nth.f()\r\n"
 
     assert fixed(FIX, text, 3) == text.replace(
-        "as th\r\n", "as th\r\n" + LINE.replace("torch", "th", 1) + "\r\n"
+        "as th\r\n", "as th\r\n\r\n" + LINE.replace("torch", "th", 1) + "\r\n"
     )
 
 
