@@ -57,8 +57,8 @@ def test_it_has_tests(fix: Fix):
 )
 def test_what_it_cannot_read_is_refused_or_stays_python(fix: Fix, case: Case):
     try:
-        rewriting = fix.rewrite(case)
-    except CannotFixError as refused:
-        assert str(refused)
-    else:
-        assert all(ast.parse(text) for text in rewriting.texts.values())
+        texts = fix.rewrite(case).texts
+    except CannotFixError:
+        return
+
+    assert all(ast.parse(text) for text in texts.values())

@@ -20,7 +20,13 @@ _AGAINST: Final = frozenset({"fused", "foreach", "differentiable"})
 
 def _rewrite(case: Case) -> Rewriting:
     trees = {file: SourceTree(text) for file, text in case.texts.items() if _may_make(text)}
-    made = [(file, call) for file, tree in trees.items() for call in _made(tree)]
+    seen = _seen_classes(case)
+    made = [
+        (file, call)
+        for file, tree in trees.items()
+        for call in _made(tree)
+        if not seen or _last_name(tree, call.func) in seen
+    ]
     stepped = _stepped(case)
     named = [(file, call) for file, call in made if stepped & _targets(trees[file], call)]
     chosen = named or made
@@ -56,6 +62,18 @@ def _stepped(case: Case) -> set[str]:
                 case ast.Call(func=ast.Attribute(value=receiver, attr="step")):
                     found.add(own_name(receiver))
     return found - {""}
+
+
+def _seen_classes(case: Case) -> set[str]:
+    """Names of the classes of optimizers that were seen at the lines."""
+    types = {
+        name for place in case.places for value in place.known.values() for name in value.types
+    }
+    return {name.rpartition(".")[2] for name in types if name.startswith("torch.optim.")}
+
+
+def _last_name(tree: SourceTree, node: cst.BaseExpression) -> str:
+    return full_name(tree.expression(node), tree.names.imports).rpartition(".")[2]
 
 
 def _targets(tree: SourceTree, call: cst.Call) -> set[str]:

@@ -84,9 +84,11 @@ def _change_call(tree: SourceTree, call: cst.Call, name: str, place: Place) -> N
             raise CannotFixError(f"{name} is given more than a list")
         of_type = _OF_TYPE[name]
         wanted = f"{torch}.{of_type}" if of_type else f"{torch}.get_default_dtype()"
-    elif elements in _IN_DEFAULT_TYPE and not has_type:
+    elif not has_type:
         if dtype is not None:
             raise CannotFixError("its dtype is given as None")
+        _check_type_is_sure(tree, first.value, elements, place)
+    if not wanted and elements in _IN_DEFAULT_TYPE and not has_type:
         wanted = f"{torch}.get_default_dtype()"
 
     numpy = tree.name_of("numpy", "np")
@@ -102,6 +104,21 @@ def _change_call(tree: SourceTree, call: cst.Call, name: str, place: Place) -> N
         return updated.with_changes(func=cst.parse_expression(f"{torch}.as_tensor"), args=args)
 
     tree.replace(call, change)
+
+
+def _check_type_is_sure(
+    tree: SourceTree, given: cst.BaseExpression, elements: str, place: Place
+) -> None:
+    """Raise where others than the first elements, or none at all, would make numpy choose another type than torch."""
+    seen = place.known.get(tree.written(given))
+    if seen is None or elements in _IN_DEFAULT_TYPE:
+        return
+    if elements != _ARRAY:
+        raise CannotFixError(
+            f"only the first elements of {_short(tree, given)} were looked at, and no dtype is given"
+        )
+    if 0 in seen.counts:
+        raise CannotFixError(f"{_short(tree, given)} is empty at times, and no dtype is given")
 
 
 def _with_type(args: list[cst.Arg], wanted: str) -> list[cst.Arg]:

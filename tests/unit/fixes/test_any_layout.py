@@ -36,7 +36,7 @@ STATEMENTS: tuple[tuple[Fix, str], ...] = (
     (ONE_ARRAY_FIRST, "t = torch.tensor(xs, device = d) ;"),
     (ONE_ARRAY_FIRST, "t = torch.tensor(  # of\n{i}  xs  # rows\n{i}  , device=d)"),
 )
-SEEN = {"n": "type=float", "xs": "type=list length=9 first.type=int"}
+SEEN = {"n": "type=float", "xs": "type=list length=9 first.type=numpy.ndarray"}
 LINES = ("", "# why", "pass", "x  =  1  # one", "y = '''\n  text\n'''", "z = (1,\n   2)", "\x0b# v")
 
 

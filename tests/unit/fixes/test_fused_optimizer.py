@@ -37,6 +37,13 @@ def test_the_one_whose_step_is_slow_is_taken():
     ]
 
 
+def test_one_of_another_class_than_was_seen_is_left_alone():
+    text = f"{HEAD}a = optim.SGD(p, 0.1)\nagent.step()\n"
+    seen = {"agent": "type=torch.optim.adam.Adam"}
+
+    assert "makes an optimizer by its name" in refusal(FIX, text, 4, seen=seen)
+
+
 def test_it_may_be_made_in_another_file():
     case = a_case("def f(x):\n    x.step()\n", 2, made=f"{HEAD}def g(p): return optim.AdamW(p)\n")
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from rlprof.fixes.rewrites.one_array_first import FIX
@@ -21,7 +23,16 @@ def of(made: str, seen: dict[str, str]) -> str:
     [
         ("torch.tensor(xs)", ARRAYS, "torch.tensor(np.array(xs))"),
         ("torch.tensor(xs, device=d)", ARRAYS, "torch.tensor(np.array(xs), device=d)"),
-        ("torch.as_tensor(xs)", INTS, "torch.as_tensor(np.array(xs))"),
+        (
+            "torch.as_tensor(xs, dtype=torch.long)",
+            INTS,
+            "torch.as_tensor(np.array(xs), dtype=torch.long)",
+        ),
+        (
+            "torch.as_tensor([int(x) for x in items])",
+            {},
+            "torch.as_tensor(np.array([int(x) for x in items]))",
+        ),
         (
             "torch.tensor(xs)",
             FLOATS,
@@ -69,6 +80,7 @@ def test_an_array_is_made_first(made, seen, new):
             {"xs": "type=list length=9 first.type=int mixed=1"},
             "of several types",
         ),
+        ("torch.tensor(xs)", INTS, "only the first elements"),
         ("torch.tensor(xs, dtype=None)", FLOATS, "dtype is given as None"),
         ("torch.tensor(*xs)", FLOATS, "not given first"),
         ("torch.stack(xs)", FLOATS, "calls no torch.tensor"),
@@ -106,26 +118,54 @@ def test_another_name_of_numpy_is_taken():
     ("kind", "made"),
     [
         ("float", "[0.1, 2.0, 1e30]"),
-        ("int", "[1, -2, 3]"),
-        ("bool", "[True, False]"),
+        ("float", "[0.1, 2, True]"),
         ("numpy.ndarray", "[np.ones(3), np.zeros(3)]"),
         ("numpy.ndarray", "[np.ones(3, 'float32')] * 2"),
         ("numpy.ndarray", "[np.ones(3, 'int32')] * 2"),
         ("numpy.ndarray", "[np.ones(3, 'uint8')] * 2"),
-        ("numpy.float64", "[np.float64(0.1)] * 2"),
-        ("numpy.float32", "[np.float32(0.1)] * 2"),
-        ("numpy.int64", "[np.int64(3)] * 2"),
+        ("numpy.ndarray", "[np.ones((2, 3), bool)] * 2"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:Creating a tensor from a list")
 @pytest.mark.parametrize("call", ["torch.tensor(xs)", "torch.Tensor(xs)", "torch.as_tensor(xs)"])
 def test_the_tensor_is_the_same(kind, made, call):
+    check_same(kind, made, call)
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("int", "[1, -2, 3]"),
+        ("int", "[1, 0.1, 2.7]"),
+        ("bool", "[True, False]"),
+        ("numpy.float64", "[np.float64(0.1)] * 2"),
+        ("numpy.int64", "[np.int64(3)] * 2"),
+        ("float", "[]"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.tensor(xs, dtype=torch.float32)",
+        "torch.tensor(xs, dtype=torch.int64)",
+        "torch.Tensor(xs)",
+        "torch.FloatTensor(xs)",
+    ],
+)
+def test_the_tensor_of_a_given_type_is_the_same(kind, made, call):
+    check_same(kind, made, call)
+
+
+def check_same(kind: str, made: str, call: str) -> None:
     torch = pytest.importorskip("torch")
     text = f"import numpy as np\nimport torch\nxs = {made}\nmade = {call}\n"
     new = fixed(FIX, text, 4, seen={"xs": f"type=list length=3 first.type={kind}"})
-    before, after = {}, {}
+    before: dict[str, object] = {}
+    after: dict[str, object] = {}
 
-    exec(text, before)
+    with warnings.catch_warnings():
+        # Of torch, that it is slow.
+        warnings.simplefilter("ignore")
+        exec(text, before)
     exec(new, after)
 
     assert before["made"].dtype == after["made"].dtype
