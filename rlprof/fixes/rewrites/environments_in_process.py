@@ -37,6 +37,10 @@ _KINDS: Final = {
 }
 _ASKS: Final = "vec_env_cls"
 
+_MAKES: Final = frozenset({"gymnasium.make_vec", "gym.make_vec"})
+_BY_MODE: Final = _Kind((), "sync", frozenset())
+_MODE: Final = "vectorization_mode"
+
 
 class _Use(NamedTuple):
     node: cst.Call
@@ -51,7 +55,7 @@ def _rewrite(case: Case) -> Rewriting:
     trees = {
         file: SourceTree(text)
         for file, text in case.texts.items()
-        if any(name in text for name in _KINDS)
+        if any(name in text for name in (*_KINDS, _MODE))
     }
     uses = [(file, use) for file, tree in trees.items() for use in _uses(tree)]
     if len(uses) != 1:
@@ -67,10 +71,21 @@ def _uses(tree: SourceTree) -> Iterator[_Use]:
         if (kind := _kind(tree, call.func)) is not None:
             yield _Use(call, call.func, kind)
         for argument in call.args:
+            if (
+                argument.keyword
+                and argument.keyword.value == _MODE
+                and _is_async(tree, call, argument)
+            ):
+                yield _Use(call, argument.value, _BY_MODE)
             if argument.keyword and argument.keyword.value == _ASKS:
                 kind = _kind(tree, argument.value)
                 if kind is not None:
                     yield _Use(call, argument.value, kind)
+
+
+def _is_async(tree: SourceTree, call: cst.Call, mode: cst.Arg) -> bool:
+    makes = full_name(tree.expression(call.func), tree.names.imports) in _MAKES
+    return makes and tree.written(mode.value) == "'async'"
 
 
 def _kind(tree: SourceTree, node: cst.BaseExpression) -> _Kind | None:
@@ -82,6 +97,11 @@ def _kind(tree: SourceTree, node: cst.BaseExpression) -> _Kind | None:
 def _change(tree: SourceTree, use: _Use) -> None:
     _check_options(use)
     match use.name:
+        case cst.SimpleString():
+            tree.replace(
+                use.name,
+                lambda updated: updated.with_changes(value=updated.value.replace("async", "sync")),
+            )
         case cst.Attribute():
             tree.replace(
                 use.name, lambda updated: updated.with_changes(attr=cst.Name(use.kind.in_process))
@@ -98,13 +118,13 @@ def _check_options(use: _Use) -> None:
         raise CannotFixError("options of its vector environment are handed on by stars")
     given = {argument.keyword.value for argument in use.node.args if argument.keyword}
     if use.name is not use.node.func:
-        more = given & {"vec_env_kwargs"}
+        more = given & {"vec_env_kwargs", "vector_kwargs"}
     else:
         more = given - use.kind.options
         if sum(argument.keyword is None for argument in use.node.args) > 1:
             raise CannotFixError("its vector environment is given options without their names")
     if more:
-        raise CannotFixError(f"{use.kind.in_process} has no option {min(more)}")
+        raise CannotFixError(f"{min(more)} is given, which the other kind may not take")
 
 
 def _import_other(tree: SourceTree, name: str, other: str) -> None:

@@ -31,6 +31,10 @@ ASKED = "Step the environments in one process: ..."
             "from stable_baselines3.common.vec_env import SubprocVecEnv\nfrom a import make_vec_env\ny = make_vec_env(i, vec_env_cls=SubprocVecEnv)\n",
             "from stable_baselines3.common.vec_env import DummyVecEnv\nfrom a import make_vec_env\ny = make_vec_env(i, vec_env_cls=DummyVecEnv)\n",
         ),
+        (
+            "import gymnasium as gym\nenvs = gym.make_vec('A-v1', 4, vectorization_mode=\"async\")\n",
+            "import gymnasium as gym\nenvs = gym.make_vec('A-v1', 4, vectorization_mode=\"sync\")\n",
+        ),
     ],
 )
 def test_the_class_is_another_one(text, new):
@@ -43,7 +47,11 @@ HEAD = "from gymnasium.vector import AsyncVectorEnv\n"
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"{HEAD}a = AsyncVectorEnv([f], shared_memory=False)\n", "no option shared_memory"),
+        (f"{HEAD}a = AsyncVectorEnv([f], shared_memory=False)\n", "shared_memory is given"),
+        (
+            "import gymnasium\na = gymnasium.make_vec(i, vectorization_mode='async', vector_kwargs=k)",
+            "vector_kwargs is given",
+        ),
         (f"{HEAD}a = AsyncVectorEnv([f], None)\n", "without their names"),
         (f"{HEAD}a = AsyncVectorEnv([f], **more)\n", "by stars"),
         (f"{HEAD}a = AsyncVectorEnv([f])\nb = AsyncVectorEnv([f])\n", "several"),
