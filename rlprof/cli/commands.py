@@ -21,6 +21,7 @@ from rlprof.cli.doctor import doctor
 from rlprof.cli.examples import examples
 from rlprof.cli.explain import explain
 from rlprof.cli.export import export
+from rlprof.cli.fix import fix
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
 from rlprof.cli.last_resort import end_without_library, is_needed, train_as_typed
@@ -96,6 +97,15 @@ COMMANDS: Final = (
         TargetCommand,
         TARGET_USAGE,
         "try",
+    ),
+    _Command(
+        fix,
+        (
+            "rlprof fix",
+            "rlprof fix eager-log-format",
+            "rlprof fix runs/baseline.rlprof 2 > fix.patch",
+            "rlprof fix eager-log-format --apply",
+        ),
     ),
     _Command(
         flame,

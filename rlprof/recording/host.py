@@ -101,6 +101,18 @@ def git_state(folder: Path) -> str | None:
     return f"{head}+changes" if changes else head
 
 
+def unsafe_to_change(file: Path) -> str:
+    """Say why git could not bring ``file`` back as it is now; empty where it could."""
+    folder, name = file.resolve().parent, f":(literal){file.resolve().name}"
+    if _git(folder, "rev-parse", "--is-inside-work-tree") != "true":
+        return "is in no git work tree"
+    if not _git(folder, "ls-files", "--", name):
+        return "is not tracked by git"
+    if _git(folder, "status", "--porcelain", "--", name) != "":
+        return "has changes that are not committed"
+    return ""
+
+
 def _git(folder: Path, *arguments: str) -> str | None:
     """Return what git says, without a program that the repository names (``core.fsmonitor``), and nothing written anywhere."""
     environment = without_repository(os.environ)
