@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model.activity import FOR_OTHERS, WaitKind
-from rlprof.model.counters import BATCHES, IPC_MESSAGES, UPDATES
+from rlprof.model.counters import BATCHES, EVALUATION_STEPS, IPC_MESSAGES, UPDATES
 from rlprof.model.crash import has_died
 from rlprof.model.gauges import CPU_US
 from rlprof.model.recording import POOLED, Recording, Thread, Window
@@ -40,7 +40,7 @@ _LAST: Final = 2
 _STILL: Final = 4
 """Quiet windows on either side of a busy one that show it to be an exception: two seconds each."""
 
-_PROGRESS: Final = frozenset({*STEP_SOURCES, UPDATES, BATCHES, IPC_MESSAGES})
+_PROGRESS: Final = frozenset({*STEP_SOURCES, EVALUATION_STEPS, UPDATES, BATCHES, IPC_MESSAGES})
 """Counters of what a hang has none of."""
 
 ENDLESS: Final = (FOR_OTHERS - {WaitKind.SOCKET, WaitKind.EVENT_LOOP}) | {WaitKind.LOCK}
