@@ -14,6 +14,7 @@ from rlprof.model.crash import (
     Crash,
     DeadWorker,
     is_bad_end,
+    is_missed,
     signal_of,
 )
 from rlprof.model.profile import Phase, PhaseKind, Profile
@@ -33,6 +34,9 @@ _TEARDOWN_US: Final = calibrated(
 
 _LEAST_STEADY_US: Final = 10_000_000
 """Least length of a phase in which no steady rate is known, from which on it says where time goes."""
+
+_LEAST_BEFORE_A_HANG_US: Final = 2_000_000
+"""The same of one that ends with a hang."""
 
 
 def crash_of(recording: Recording, profile: Profile) -> Crash | None:
@@ -59,7 +63,12 @@ def _dead_workers(
             continue
         left_us = recording.run.wall_us - ended_us
         is_death = _is_death(process, has_failed=has_failed, left_us=left_us)
-        if is_death or (has_failed and _is_killed_before_others(process, recording)):
+        is_missed_then = profile.hang is not None and is_missed(process, profile.hang.start_us)
+        if (
+            is_death
+            or is_missed_then
+            or (has_failed and _is_killed_before_others(process, recording))
+        ):
             role = profile.process_roles.get(process.id, "")
             yield DeadWorker(process.pid, role, code, ended_us)
 
@@ -101,7 +110,9 @@ def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool
     if not steady:
         return True
     end_us = min((steady[-1].end_us, *(worker.ended_us for worker in workers)))
-    return end_us - steady[0].start_us < _LEAST_STEADY_US
+    # Of who was waited for in vain, it is known that it had worked.
+    least_us = _LEAST_STEADY_US if profile.hang is None else _LEAST_BEFORE_A_HANG_US
+    return end_us - steady[0].start_us < least_us
 
 
 def without_a_steady_phase(profile: Profile) -> Profile:
