@@ -25,10 +25,13 @@ MOST_OPS: Final = 10
 
 
 def window_rows(
-    windows: Sequence[WindowView], profile: Profile, *, left_out: bool
+    windows: Sequence[WindowView], profile: Profile, begun_us: Sequence[int], *, left_out: bool
 ) -> tuple[TorchWindowRow, ...]:
-    """``left_out``: whether the figures of the report are without the windows."""
-    return tuple(_window_row(window, profile, is_left_out=left_out) for window in windows)
+    """``begun_us`` is when each began, on the clock of the phases; ``left_out``: whether the figures of the report are without the windows."""
+    return tuple(
+        _window_row(window, profile, begun, is_left_out=left_out)
+        for window, begun in zip(windows, begun_us, strict=True)
+    )
 
 
 def site_rows(
@@ -113,7 +116,9 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
     )
 
 
-def _window_row(viewed: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
+def _window_row(
+    viewed: WindowView, profile: Profile, begun_us: int, *, is_left_out: bool
+) -> TorchWindowRow:
     window, view = viewed.window, viewed.view
     optimizer = view.optimizer if view is not None else None
     return TorchWindowRow(
@@ -121,7 +126,7 @@ def _window_row(viewed: WindowView, profile: Profile, *, is_left_out: bool) -> T
         role=profile.process_roles[window.process],
         kind=window.kind,
         fate=window.fate if view is not None or window.fate != "written" else "unreadable",
-        begun_s=window.begun_us / 1e6,
+        begun_s=begun_us / 1e6,
         cost_s=(window.ended_us - window.begun_us) / 1e6,
         is_left_out=is_left_out,
         updates=window.updates,

@@ -123,6 +123,9 @@ def _phases(report: Report) -> str:
         share = f" ({wording.percent(length / wall)})" if wall else ""
         name = names.get(phase.kind, phase.kind.value)
         parts.append(f"{name} {wording.duration(length)}{share}")
+    if parts and report.left_out_us:
+        share = wording.percent(report.left_out_us / wall)
+        parts.append(f"left out {wording.duration(report.left_out_us)} ({share})")
     return ", ".join(parts) or "none seen"
 
 
@@ -320,6 +323,9 @@ def samples_per_second(rows: Sequence[ProcessRow]) -> str:
 
 
 MOST_SITES: Final = 3
+_MUCH_AROUND: Final = 1.1
+"""Time left out over that of the windows, from which on it is told, too: it goes by whole windows of the recording."""
+
 LEAST_PER_STEP: Final = 0.001
 """Reads per step below which they are of the logging."""
 
@@ -327,7 +333,7 @@ LEAST_PER_STEP: Final = 0.001
 def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
     """Yield (name, text) of the rows; none for a run without torch."""
     if report.torch_windows:
-        yield "torch", _windows(report.torch_windows)
+        yield "torch", _windows(report.torch_windows, report.left_out_us)
     if report.compute is not None:
         yield "Compute", _compute(report.compute)
     waiting = [row for row in report.sync_sites if row.device == "gpu"]
@@ -341,10 +347,13 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
         )
 
 
-def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
+def _windows(rows: tuple[TorchWindowRow, ...], left_out_us: int) -> str:
     cost = sum(row.cost_s for row in rows)
     number = wording.counted(len(rows), "window", "windows")
     figures = "left out of every figure"
+    if left_out_us > _MUCH_AROUND * cost * 1e6:
+        around = "what was recorded with them" if len(rows) > 1 else "what was recorded with it"
+        figures = f"{wording.duration(left_out_us)} left out of every figure, with {around}"
     if not all(row.is_left_out for row in rows):
         figures = "in the figures, for the run is short: its own pace is higher"
     parts = [f"{number} of its profiler, {wording.duration(cost * 1e6)}, {figures}"]

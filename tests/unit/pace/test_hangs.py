@@ -9,7 +9,7 @@ import pytest
 from rlprof.model.counters import IPC_MESSAGES
 from rlprof.model.gauges import CPU_US
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import Counter, Gauge, Recording, Samples, ThreadClock
+from rlprof.model.recording import Counter, Gauge, Recording, Samples, ThreadClock, TorchWindow
 from rlprof.profile.build import build_profile
 from rlprof.report.build import build_report
 from rlprof.report.wording import unglued
@@ -163,6 +163,13 @@ def test_a_worker_that_somebody_stopped_is_told_where_it_is_missed():
     assert told.startswith(
         "A worker died: worker 1001 was killed by SIGTERM, after 6.0 s of 20.0 s. Hung after that:"
     )
+
+
+def test_a_stopped_worker_is_missed_also_where_windows_of_torch_are_left_out():
+    window = TorchWindow(0, 0, "plain", "written", SECOND, 2 * SECOND, 10)
+    still = replace(a_training(GET, exit_code=143), torch_windows=(window,))
+
+    assert "killed by SIGTERM, after 6.0 s of 20.0 s. Hung after that" in said(still)
 
 
 def messages(*windows: int, process: int) -> list[Counter]:

@@ -83,3 +83,14 @@ def test_a_window_without_a_gpu_has_operations_and_no_idle_gpu():
     assert row.idle == ()
     assert row.top_kernels == ()
     assert [operator.name for operator in row.top_ops] == ["aten::linear"]
+
+
+def test_lives_are_as_long_as_they_were_and_all_else_is_on_a_clock_without_the_windows():
+    run = a_run(start_up_s=0, steady_s=20).process(steps=1000).spends(20, "train.py:12 step")
+    report = build_report(run.torch_window(5.1, 5.2).torch_window(18.1, 18.3).recording())
+
+    assert report.run.wall_us == 20_000_000
+    assert [row.wall_s for row in report.processes] == [20.0]
+    assert report.phases[-1].end_us == report.run.wall_us - report.left_out_us == 19_000_000
+    assert [row.begun_s for row in report.torch_windows] == [5.0, 17.5]
+    assert [row.at_pace_us for row in report.processes] == [(0, 19_000_000)]
