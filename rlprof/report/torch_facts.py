@@ -37,10 +37,23 @@ def window_rows(
 def site_rows(
     sites: Sequence[SyncSite], profile: Profile, total_steps: float
 ) -> tuple[SyncSiteRow, ...]:
-    """The places that wait longest, then those that read most often."""
-    ordered = sorted(
-        sites, key=lambda site: (-site.wait_us, -site.calls, site.file, site.line, site.method)
+    """The places that wait longest, then those that read most often, over all processes: a row for each process that reads there."""
+    at_place: dict[tuple[str, int, str, str], list[SyncSite]] = defaultdict(list)
+    for site in sites:
+        at_place[site.file, site.line, site.method, site.device].append(site)
+    places = sorted(
+        at_place.items(),
+        key=lambda item: (
+            -sum(site.wait_us for site in item[1]),
+            -sum(site.calls for site in item[1]),
+            item[0],
+        ),
     )
+    ordered = [
+        site
+        for _, own in places[:MOST_SITES]
+        for site in sorted(own, key=lambda site: (-site.wait_us, -site.calls, site.process))
+    ]
     return tuple(
         SyncSiteRow(
             pid=profile.processes[site.process].pid,
@@ -55,7 +68,7 @@ def site_rows(
             wait_s=site.wait_us / 1e6,
             bytes=site.bytes,
         )
-        for site in ordered[:MOST_SITES]
+        for site in ordered
     )
 
 

@@ -253,6 +253,11 @@ def waits_for_cores(report: Report) -> bool:
     )
 
 
+def with_its_wait(row: Component) -> str:
+    """Its share with the waits for a core, as prices count it; empty for that wait itself, which is in those of the others."""
+    return wording.percent(row.priced_share) if row.priced_share else ""
+
+
 def about_the_parts(report: Report) -> str:
     """Return what the shares of the parts are of, where nobody would guess it; empty else."""
     if not waits_for_cores(report):
@@ -336,10 +341,11 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
         yield "torch", _windows(report.torch_windows, report.left_out_us)
     if report.compute is not None:
         yield "Compute", _compute(report.compute)
-    waiting = [row for row in report.sync_sites if row.device == "gpu"]
+    places = _places(report.sync_sites)
+    waiting = [row for row in places if row.device == "gpu"]
     if waiting:
         yield "GPU waits", _reads(waiting, report) + "; what of it can be saved is in the findings"
-    elif would := [row for row in report.sync_sites if (row.per_step or 0.0) >= LEAST_PER_STEP]:
+    elif would := [row for row in places if (row.per_step or 0.0) >= LEAST_PER_STEP]:
         yield (
             "Reads",
             "free on the CPU; each would wait if its tensor were on a GPU: "
@@ -393,10 +399,31 @@ def _reads(rows: list[SyncSiteRow], report: Report) -> str:
     )
 
 
+def _places(rows: Iterable[SyncSiteRow]) -> list[SyncSiteRow]:
+    """Rows of several processes at one place as one, the longest waits first."""
+    alike: dict[tuple[str, int, str, str], SyncSiteRow] = {}
+    for row in rows:
+        key = (row.file, row.line, row.method, row.device)
+        known = alike.get(key)
+        alike[key] = (
+            row
+            if known is None
+            else replace(
+                known,
+                calls=known.calls + row.calls,
+                per_step=None if row.per_step is None else (known.per_step or 0.0) + row.per_step,
+                wait_s=known.wait_s + row.wait_s,
+                bytes=known.bytes + row.bytes,
+            )
+        )
+    return sorted(alike.values(), key=lambda row: (-row.wait_s, -row.calls))
+
+
 def _read(row: SyncSiteRow, report: Report) -> str:
     at = short_line(row.file, row.line, report.run.cwd, 40)
     often = wording.counted(row.calls, "time", "times")
+    each = f"per {report.throughput.unit.removesuffix('s')}"
     if row.per_step is not None:
-        often = f"{wording.count(float(f'{row.per_step:.2g}'))} per step"
+        often = f"{wording.count(float(f'{row.per_step:.2g}'))} {each}"
     waited = f", {wording.duration(row.wait_s * 1e6)} in all" if row.wait_s else ""
     return f"{at} {printable(row.method)} ({often}{waited})"

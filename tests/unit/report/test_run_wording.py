@@ -203,6 +203,26 @@ def test_what_is_left_out_with_them_is_told_and_phases_add_up_to_the_run():
     assert sum(map(float, shares)) == pytest.approx(100 * length / report.run.wall_us, abs=1)
 
 
+def test_reads_of_several_processes_at_one_place_are_told_once():
+    sites = (
+        a_sync_site(calls=800, per_step=0.8),
+        a_sync_site(pid=11, calls=700, per_step=0.7),
+        a_sync_site(method="numpy", calls=900, per_step=0.9),
+    )
+
+    assert lines(sites=sites)["Reads"].endswith(
+        "train.py:11 item (1.5 per step), train.py:11 numpy (0.9 per step)"
+    )
+
+
+def test_reads_are_told_per_update_where_that_is_what_is_counted():
+    report = a_report(seen={"sync_sites": (a_sync_site(),)})
+    report = replace(report, throughput=replace(report.throughput, unit="updates"))
+    told = dict(torch_lines(report))
+
+    assert told["Reads"].endswith("item (1 per update)")
+
+
 def test_on_a_gpu_they_tell_how_busy_it_was_and_stacks_do_not_count():
     windows = (
         a_torch_window(busy_share=0.25, launches=1200),
