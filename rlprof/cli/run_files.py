@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -194,8 +196,41 @@ def _make_room(path: Path) -> None:
 
 def _make_our_folder(folder: Path) -> None:
     """The folder is ours, and recordings are large and change: nobody means to commit them, or to save them with the code."""
-    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=FOLDER_MODE, parents=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        _refuse_a_strangers(folder)
+        if folder.is_symlink() or not _holds_ours_alone(folder):
+            return  # Whatever else is kept there is not to be left out of anything.
     for name, text in _LEFT_OUT.items():
         # Through no link: the folder may be somebody else's.
         with suppress(FileExistsError), (folder / name).open("x") as file:
             file.write(text)
+
+
+def _refuse_a_strangers(folder: Path) -> None:
+    """Raise ``OSError`` where somebody else put the folder there, or a link in its place, for us to write where he wants.
+
+    Whoever owns the folder around it may have a folder in it, but no link, which leads out of it.
+    """
+    place = folder.lstat()
+    trusted = {os.geteuid(), 0}
+    if stat.S_ISLNK(place.st_mode):
+        what = "it is a link that another user made"
+    else:
+        what = "the folder is another user's"
+        trusted.add(folder.absolute().parent.stat().st_uid)
+    if place.st_uid not in trusted:
+        raise OSError(errno.EPERM, what, str(folder))
+
+
+def _holds_ours_alone(folder: Path) -> bool:
+    with os.scandir(folder) as entries:
+        return all(
+            entry.name in _LEFT_OUT
+            or entry.name.lstrip(".").startswith(LATEST.name)
+            or ".rlprof" in entry.name
+            for entry in entries
+        )

@@ -12,7 +12,9 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Access
+from rlprof.model.activity import WaitKind
 from rlprof.model.calibration import calibrated
+from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -22,6 +24,7 @@ from rlprof.source.in_memory import works_in_memory
 from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
+from rlprof.source.wait_kinds import wait_of
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
 
@@ -170,6 +173,8 @@ def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
             if key not in known:
                 known[key] = _on_line(lines, values, frame)
             access = known[key]
+            if access is Access.READ and _is_of_a_socket(node, tree):
+                continue
             if access is not None and lines.is_repeated(node):
                 found[node] = access
         elif (access := _of_library(frame)) is not None and lines.is_repeated(node):
@@ -217,6 +222,11 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
         if isinstance(call, ast.Call)
     }
     return next((access for access in Access if access in found), None)
+
+
+def _is_of_a_socket(node: int, tree: CallTree) -> bool:
+    """Tell whether a line reads what comes through a socket: a file that was made of one has the socket's own frame below."""
+    return any(wait_of(tree.frame(child)) is WaitKind.SOCKET for child in tree.children(node))
 
 
 def _is_in_memory(node: int, lines: UserLines, values: Values) -> bool:

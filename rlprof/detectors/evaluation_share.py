@@ -15,9 +15,11 @@ from rlprof.detectors.recognisers.evaluating import (
     step_loops,
 )
 from rlprof.libraries.base import Duty
+from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import duty_of
 from rlprof.libraries.step_sources import OWN_ENVS, STEP_SOURCES
 from rlprof.model.calltree import handed_down
+from rlprof.model.counters import EVALUATION_STEPS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -37,6 +39,14 @@ REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are made (90 %), or hardly any."""
 
 _COUNTS_ALL: Final = frozenset(STEP_SOURCES[name] for name in OWN_ENVS)
+"""Sources that count the steps of evaluations, too."""
+_COUNTS_ITS_OWN: Final = frozenset(
+    source.words
+    for library in LIBRARIES
+    if any(Duty.EVALUATES in duties.values() for duties in library.duties.values())
+    for source in library.step_sources
+)
+"""Those that count the steps of evaluations which the same library makes, where the agent did not count them apart."""
 
 
 class _Search:
@@ -49,16 +59,20 @@ class _Search:
         )
         self._stepping: dict[int, bool] = {NO_PARENT: False}
         self._acting: dict[int, bool] = {NO_PARENT: False}
+        self._is_counted_apart = profile.counts.get(EVALUATION_STEPS, 0.0) > 0
+        self._source = profile.throughput.source
+        self.uncounted: set[int] = set()
+        """Those of ``nodes`` whose steps are not in the counts."""
         self.nodes: set[int] = set()
         self.weights: dict[Line, float] = defaultdict(float)
         self.steps_elsewhere = False
         """True if environments are stepped, or networks trained, outside of them, too."""
         self._step_us = {True: 0, False: 0}
-        """Time in steps, by whether an evaluation makes them."""
+        """Time in steps that are counted, by whether an evaluation makes them."""
 
     @property
     def steps_share(self) -> float:
-        """Part of the steps that evaluations make, where one takes as long as another."""
+        """Part of the counted steps that evaluations make, where one takes as long as another."""
         return self._step_us[True] / max(1, sum(self._step_us.values()))
 
     def run(self, left_out: frozenset[int] = frozenset()) -> None:
@@ -68,16 +82,26 @@ class _Search:
                 continue
             if parent in self.nodes:
                 self.nodes.add(node)
+                if parent in self.uncounted:
+                    self.uncounted.add(node)
             elif (place := self._place(node)) != NO_PARENT:
                 self.nodes.add(node)
+                if not self._counts(node):
+                    self.uncounted.add(node)
                 self.weights[self.lines.line(place)] += self.tree.total_cost(node).wall_us
             elif (
                 self._is_step(frame := self.tree.frame(node))
                 or last_name(frame.function) == "backward"
             ):
                 self.steps_elsewhere = True
-            if self._begins_step(node):
+            if self._begins_step(node) and node not in self.uncounted:
                 self._step_us[node in self.nodes] += self.tree.total_cost(node).wall_us
+
+    def _counts(self, node: int) -> bool:
+        """Tell whether the steps of the evaluation whose first frame ``node`` is are in the counts."""
+        if duty_of(self.tree.frame(node)) is not Duty.EVALUATES:
+            return self._source in _COUNTS_ALL
+        return not self._is_counted_apart and self._source in _COUNTS_ALL | _COUNTS_ITS_OWN
 
     def _is_step(self, frame: Frame) -> bool:
         return last_name(frame.function) in self._steps
@@ -183,11 +207,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
             f"{percent(total / whole)} of the steady time is spent there: environments are stepped, their rewards "
             "added up, and nothing is kept to learn from",
             *_conditions(search.lines, heaviest),
-            *_counted_too(profile, search.steps_share),
+            *_counted_too(profile, search),
         ),
         fix="Evaluate a tenth as often, with fewer episodes, or in a process of its own beside the training; returns of "
         "the episodes that are trained on cost nothing.",
         confidence=Confidence.MEASURED,
+        # With fewer evaluations fewer steps are counted, too.
+        tells_rate=search.steps_share < MIN_SHARE,
     )
 
 
@@ -209,13 +235,16 @@ def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> froze
     return frozenset(apart - of_others)
 
 
-def _counted_too(profile: Profile, share: float) -> Iterator[str]:
-    """Return what the training's own rate is, where the steps of its evaluations are counted with it."""
+def _counted_too(profile: Profile, search: _Search) -> Iterator[str]:
+    """Return what the training's own rate is, where the steps of its evaluations are counted with it; or that they are not."""
     rate = profile.throughput.rate_to_price
-    if rate is not None and share >= MIN_SHARE and profile.throughput.source in _COUNTS_ALL:
+    share = search.steps_share
+    if profile.counts.get(EVALUATION_STEPS) and search.uncounted == search.nodes:
+        yield "their steps are not counted: the rate is that of the training's own"
+    if rate is not None and share >= MIN_SHARE:
         yield (
             f"about {percent(share)} of the counted steps are made there: the training's own are some "
-            f"{count(rate * (1 - share))} sps"
+            f"{count(rate * (1 - share))} sps, and what is counted after a change is no rate to compare"
         )
 
 

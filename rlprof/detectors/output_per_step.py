@@ -61,6 +61,9 @@ MOSTLY_WAITS: Final = 0.5
 MUCH_FLUSHED: Final = 0.1
 """Part of the output's time in flushes, syncs and openings from which on they are what the advice is about."""
 
+SHARED: Final = 0.1
+"""Part of the output's time on lines that do something else, too, from which on it is told as a limit."""
+
 MOSTLY: Final = 0.8
 """Part of the output's time from which on a title names one kind for all."""
 
@@ -164,14 +167,14 @@ class _Written:
         return dearest
 
     @property
-    def is_mostly_shared(self) -> bool:
-        """True if most of the time is on lines that call something else in C, too."""
+    def is_shared(self) -> bool:
+        """True if a good part of the time is on lines that call something else in C, too."""
         shared = sum(
             self.tree.self_cost(node).wall_us
             for node in self.output.sinks
             if node in self.output.shared
         )
-        return 2 * shared > self.us
+        return shared > SHARED * self.us
 
     def savings(self) -> Iterator[Saving]:
         waiting = self._may_wait_for_a_device() if _uses_a_gpu(self.tree.nodes) else frozenset()
@@ -219,7 +222,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         evidence=tuple(_evidence(profile, written)),
         fix=_FIXES[written.main_sink],
         confidence=Confidence.MEASURED
-        if written.lines.text(written.heaviest) and not written.is_mostly_shared
+        if written.lines.text(written.heaviest) and not written.is_shared
         else Confidence.BOUNDED,
     )
 
@@ -230,6 +233,8 @@ def _title(profile: Profile, written: _Written) -> str:
     if sink is Sink.RECORDS and records >= EACH_STEP * profile.steady_steps > 0:
         return f"log records are written at every step ({place})"
     share = percent(written.us / profile.critical.wall_us)
+    if written.is_shared:
+        share = f"up to {share}"
     if written.by_sink[sink] < MOSTLY * written.us:
         return f"output at {place} and other lines takes {share} of the time"
     takes = "takes" if sink is Sink.PRINT else "take"
@@ -262,9 +267,13 @@ def _evidence(profile: Profile, written: _Written) -> Iterable[str]:
     each = (
         f": {duration(written.us / profile.steady_steps)} per step" if profile.steady_steps else ""
     )
-    yield f"{percent(written.us / whole)} of the critical time is spent on {on}{each}"
-    if written.is_mostly_shared:
-        yield "the lines compute something for it, too: how much of the time that takes is not known"
+    most = f"{percent(written.us / whole)} of the critical time"
+    if written.is_shared:
+        yield f"at most {most} is spent on {on}{each}"
+    else:
+        yield f"{most} is spent on {on}{each}"
+    if written.is_shared:
+        yield "lines of it do something else, too: how much of the time that takes is not known"
     if written.asleep_us >= LEAST_ASLEEP * written.us:
         yield f"asleep for {percent(written.asleep_us / written.us)} of it"
     records = profile.counts.get(LOG_RECORDS, 0.0)

@@ -8,6 +8,7 @@ from typing import Final
 
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.counters import (
+    EVALUATION_STEPS,
     ITERATIONS,
     OUTPUT_STEPS,
     STEPS,
@@ -49,4 +50,6 @@ def best_source(names: Iterable[str | None]) -> str | None:
 
 def is_of_steps(name: str) -> bool:
     """Tell whether the counter ``name`` tells what happens in steps, and not the steps or phases themselves."""
-    return name not in (*STEP_SOURCES, ITERATIONS) and phase_of_counter(name) is None
+    return (
+        name not in (*STEP_SOURCES, EVALUATION_STEPS, ITERATIONS) and phase_of_counter(name) is None
+    )

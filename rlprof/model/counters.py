@@ -14,6 +14,9 @@ STEPS_CUSTOM: Final = "steps:custom"
 STEPS_RECOGNISED: Final = "steps:recognised"
 """Steps of an environment of the program's own, which was recognised by how it is used and by what it returns."""
 
+EVALUATION_STEPS: Final = "evaluation_steps"
+"""Steps in evaluations that a library makes by itself: none of the training's, whose counters leave them out."""
+
 OUTPUT_STEPS: Final = "output_steps"
 """Growth of a step count that the program prints."""
 

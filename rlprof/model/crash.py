@@ -49,12 +49,29 @@ def is_bad_end(exit_code: int | None) -> bool:
     return bool(exit_code) and signal_of(exit_code) not in STOPPED_BY
 
 
+NOTICED_AFTER_US: Final = 2_000_000
+"""A dead process is noticed at the next look at the tree, and work may cease before, too."""
+
+
 def has_died(process: Process) -> bool:
     """Tell whether it is a worker of multiprocessing that ended badly, and was not stopped."""
-    code = process.exit_code
+    return _ended_badly(process) and signal_of(process.exit_code) not in STOPPED_WORKER_BY
+
+
+def is_missed(process: Process, from_us: int) -> bool:
+    """Tell whether it is a worker that was stopped, as by ``kill``, just when work ceased for lack of it: whoever is done with a worker
+    goes on without it.
+    """
     return (
-        bool(code)
-        and signal_of(code) not in STOPPED_WORKER_BY
+        _ended_badly(process)
+        and signal_of(process.exit_code) in STOPPED_WORKER_BY
+        and abs((process.ended_us or 0) - from_us) <= NOTICED_AFTER_US
+    )
+
+
+def _ended_badly(process: Process) -> bool:
+    return (
+        bool(process.exit_code)
         # Programs that were started otherwise may fail as part of the work: to look whether a module is there.
         and process.start_method in POOLED
         and process.ended_us is not None

@@ -91,6 +91,8 @@ class Finding:
     confidence: Confidence = Confidence.MEASURED
     remainder: Remainder | None = None
     """Instead of ``savings``. A finding with neither costs nothing, and says so."""
+    tells_rate: bool = True
+    """False where nobody can say what rate the fix gives: it changes what is counted, too."""
     seen_share: float = 0.0
     """Share of the critical time, in all that the finding is about; 0 where its locations say that."""
 

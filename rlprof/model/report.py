@@ -37,6 +37,8 @@ class ProcessRow:
     """Its own start-up, then those of the run that it lives in."""
     started_s: float = 0.0
     """Since the start of the run."""
+    at_pace_us: tuple[int, int] | None = None
+    """Its life on the clock of the phases, where that is another one: of a run from which windows of torch's profiler are left out."""
     is_left_out: bool = False
     """Not sampled on purpose, as ``note`` says: nothing of the training runs in it."""
 
@@ -202,6 +204,8 @@ class Report:
     """Stands beside it."""
     experiments: tuple[Experiment, ...] = ()
     """In the order in which they ended, with what samples had told."""
+    left_out_us: int = 0
+    """Length of what windows of torch's profiler slowed, on none of the clocks but those of the run and of its processes' lives."""
     run_file: str = ""
     """Path of the run file, for the hints that name it; empty when not known."""
     detail: Detail | None = None

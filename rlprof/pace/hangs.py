@@ -8,8 +8,8 @@ from typing import Final
 
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model.activity import FOR_OTHERS, WaitKind
-from rlprof.model.counters import BATCHES, IPC_MESSAGES, UPDATES
-from rlprof.model.crash import has_died
+from rlprof.model.counters import BATCHES, EVALUATION_STEPS, IPC_MESSAGES, UPDATES
+from rlprof.model.crash import NOTICED_AFTER_US, has_died, is_missed
 from rlprof.model.gauges import CPU_US
 from rlprof.model.recording import POOLED, Recording, Thread, Window
 from rlprof.pace.steps import Span
@@ -21,9 +21,6 @@ sooner (a pool that starts another worker, a time-out that was meant) costs no m
 
 LEAST_US: Final = 10_000_000
 """The same where nobody died: all wait for each other until the run is ended from outside."""
-
-_NOTICED_AFTER_US: Final = 2_000_000
-"""A dead process is noticed at the next look at the tree, and work may cease before, too."""
 
 QUIET: Final = 0.05
 """Part of a core that all processes together may use in a hang: they look at the time, and at whether others live."""
@@ -40,8 +37,8 @@ _LAST: Final = 2
 _STILL: Final = 4
 """Quiet windows on either side of a busy one that show it to be an exception: two seconds each."""
 
-_PROGRESS: Final = frozenset({*STEP_SOURCES, UPDATES, BATCHES, IPC_MESSAGES})
-"""Counters of what a hang has none of."""
+_PROGRESS: Final = frozenset({*STEP_SOURCES, EVALUATION_STEPS, UPDATES, BATCHES})
+"""Counters of what a hang has none of; of messages it has only some that nobody answers."""
 
 ENDLESS: Final = (FOR_OTHERS - {WaitKind.SOCKET, WaitKind.EVENT_LOOP}) | {WaitKind.LOCK}
 """Waits that end by the run's own processes alone: behind a socket may be somebody else who works."""
@@ -60,9 +57,10 @@ def find_hang(recording: Recording, times: Times, kinds: Mapping[int, WaitKind])
 
 
 def is_after_a_death(recording: Recording, start_us: int) -> bool:
-    """Tell whether a worker had died when a stretch without work began; rlprof may notice it later."""
+    """Tell whether a worker had died, or was stopped just then, when a stretch without work began; rlprof may notice it later."""
     return any(
-        has_died(process) and (process.ended_us or 0) <= start_us + _NOTICED_AFTER_US
+        (has_died(process) and (process.ended_us or 0) <= start_us + NOTICED_AFTER_US)
+        or is_missed(process, start_us)
         for process in recording.processes
     )
 
@@ -91,7 +89,7 @@ def _quiet_stretches(
         counter.window
         for counter in recording.counters
         if counter.name in _PROGRESS and counter.value > 0
-    }
+    } | _answered_windows(recording)
     quiet = _quiet_windows(recording, times, kinds) - moved
     first: int | None = None
     for i in range(times.windows + 1):
@@ -102,6 +100,33 @@ def _quiet_stretches(
         elif not is_quiet and first is not None:
             yield Span(first, i - 1)
             first = None
+
+
+def _answered_windows(recording: Recording) -> set[int]:
+    """Windows in which messages were sent. Of those after the end of a worker, where several processes had sent some, only those that
+    more than one process sends in near: who waits for the dead may hand out a task now and then.
+    """
+    senders: dict[int, set[int]] = defaultdict(set)
+    for counter in recording.counters:
+        if counter.name == IPC_MESSAGES and counter.value > 0:
+            senders[counter.window].add(counter.process)
+    ends = [
+        process.ended_us
+        for process in recording.processes
+        if process.exit_code and process.start_method in POOLED and process.ended_us is not None
+    ]
+    if not ends:
+        return set(senders)
+    before = [window.id for window in recording.windows if window.end_us <= min(ends)]
+    if len(set().union(*(senders.get(window, ()) for window in before))) < 2:
+        return set(senders)
+    return {
+        window
+        for window in senders
+        if recording.windows[window].start_us <= min(ends)
+        or len(set().union(*(senders.get(window + far, ()) for far in range(-_STILL, _STILL + 1))))
+        > 1
+    }
 
 
 def _quiet_windows(recording: Recording, times: Times, kinds: Mapping[int, WaitKind]) -> set[int]:
@@ -162,7 +187,8 @@ def _is_hang(stretch: Span, recording: Recording, kinds: Mapping[int, WaitKind])
 def _is_of_run(recording: Recording, thread: Thread, stretch: Span) -> bool:
     """Tell whether it is alive at the end of the stretch, and no program of another kind that the run started."""
     process = recording.processes[thread.process]
-    end_us = recording.windows[stretch.last].start_us
+    # The last window may be the moment in which it ends.
+    end_us = recording.windows[stretch.last].end_us - NOTICED_AFTER_US
     lives = process.ended_us is None or process.ended_us >= end_us
     return lives and process.start_method in {"root", *POOLED}
 

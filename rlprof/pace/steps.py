@@ -9,7 +9,13 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
-from rlprof.model.counters import ITERATIONS, OUTPUT_STEPS, STEPS_RECOGNISED, UPDATES
+from rlprof.model.counters import (
+    EVALUATION_STEPS,
+    ITERATIONS,
+    OUTPUT_STEPS,
+    STEPS_RECOGNISED,
+    UPDATES,
+)
 from rlprof.model.gauges import OUTPUT_SPS
 from rlprof.model.recording import Recording, Window
 
@@ -75,7 +81,10 @@ def count_steps(recording: Recording) -> StepCounts:
     if updates.spans:
         return replace(updates, unit="updates")
     iterations = count_events(recording, ITERATIONS, "tqdm's progress bars")
-    return replace(iterations, unit="iterations") if iterations.spans else StepCounts("none")
+    if iterations.spans:
+        return replace(iterations, unit="iterations")
+    evaluated = count_events(recording, EVALUATION_STEPS, "steps of evaluations alone")
+    return evaluated if evaluated.spans else StepCounts("none")
 
 
 def _are_of_passers_by(recording: Recording) -> bool:

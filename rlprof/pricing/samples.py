@@ -272,7 +272,7 @@ def priced(finding: Finding, claim: Claim, profile: Profile, measure: PriceBasis
     saved = claim.saved
     rate = profile.throughput.rate_to_price
     after = None
-    if rate is not None and finding.phase is PhaseKind.STEADY:
+    if rate is not None and finding.phase is PhaseKind.STEADY and finding.tells_rate:
         after = rate_after(rate, saved)
     roles = {role for node in claim.nodes for role in profile.node_roles.get(node, frozenset())}
     if measure.least_us < measure.whole_us and finding.confidence is Confidence.MEASURED:

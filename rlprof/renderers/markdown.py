@@ -25,6 +25,7 @@ from rlprof.report.wording.run import (
     parts_of_the_time,
     run_line,
     waits_for_cores,
+    with_its_wait,
 )
 
 MOST_CHARACTERS: Final = 60_000
@@ -278,8 +279,7 @@ def _parts_of_training(report: Report) -> Iterator[str]:
     with_waits = waits_for_cores(report)
     names = ("Part", "Of the time", *(("With its wait",) if with_waits else ()))
     cells = [
-        (name, wording.percent(row.share), wording.percent(row.priced_share))[: len(names)]
-        for name, row in rows
+        (name, wording.percent(row.share), with_its_wait(row))[: len(names)] for name, row in rows
     ]
     about = f"\n\n{about_the_parts(report)}" if with_waits else ""
     yield _folded("Where the time goes", table(names, cells, right={1, 2}) + about)

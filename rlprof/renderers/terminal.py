@@ -47,6 +47,7 @@ from rlprof.report.wording.run import (
     spread,
     wait_lines,
     waits_for_cores,
+    with_its_wait,
 )
 
 DEFAULT_WIDTH: Final = 80
@@ -268,7 +269,7 @@ def _parts(rows: Sequence[Component], what: str, *, with_waits: bool = False) ->
         ("of the time", lambda row: wording.percent(row.share)),
     ]
     if with_waits:
-        columns.append(("with waits", _with_its_wait))
+        columns.append(("with waits", with_its_wait))
     if counted:
         columns.append(("CPU per step", _per_step))
         columns.append(("alone it would do", _ceiling))
@@ -277,10 +278,6 @@ def _parts(rows: Sequence[Component], what: str, *, with_waits: bool = False) ->
         [Column(name=what, least=_LONGEST_PART), *figures(*(name for name, _ in columns[1:]))],
         cells,
     )
-
-
-def _with_its_wait(row: Component) -> str:
-    return wording.percent(row.priced_share) if row.priced_share else ""
 
 
 def _per_step(row: Component) -> str:

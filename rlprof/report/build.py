@@ -56,9 +56,10 @@ def build_report(
         run=recording.run,
         crash=found.crash,
         hang=profile.hang,
+        left_out_us=recording.run.wall_us - found.at_pace.run.wall_us,
         throughput=replace(profile.throughput, total_steps=total_steps),
         phases=profile.phases,
-        processes=_process_rows(found.at_pace, profile),
+        processes=_process_rows(found.at_pace, profile, recording),
         findings=priced.listed,
         also_seen=priced.also_seen,
         overhead=_overhead(recording),
@@ -70,7 +71,12 @@ def build_report(
         waits=_wait_rows(found.at_pace, profile),
         resources=_resources(profile),
         memory=profile.memory,
-        torch_windows=window_rows(windows, profile, left_out=found.is_cut),
+        torch_windows=window_rows(
+            windows,
+            profile,
+            [window.begun_us for window in found.at_pace.torch_windows],
+            left_out=found.is_cut,
+        ),
         compute=compute_of(windows, profile),
         sync_sites=site_rows(recording.sync_sites, profile, total_steps),
         experiments=recording.experiments,
@@ -112,7 +118,10 @@ def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:
     )
 
 
-def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, ...]:
+def _process_rows(
+    recording: Recording, profile: Profile, whole: Recording
+) -> tuple[ProcessRow, ...]:
+    """``whole`` is the recording with what windows of torch's profiler slowed: lives are told as long as they were."""
     none = {process.id: 0.0 for process in recording.processes}
     by_threads, by_process, wall_us, main_wall_us = dict(none), dict(none), dict(none), dict(none)
     for clock in recording.clocks:
@@ -126,20 +135,30 @@ def _process_rows(recording: Recording, profile: Profile) -> tuple[ProcessRow, .
     return tuple(
         _process_row(
             process,
-            recording,
+            whole,
             profile,
             # The gauge counts threads that are not Python's too, but misses the last moment.
             cpu_us=max(by_threads[process.id], by_process[process.id]),
             main_part=main_wall_us[process.id] / max(1, wall_us[process.id]),
+            at_pace_us=None
+            if whole.run.wall_us == recording.run.wall_us
+            else (process.started_us, process.started_us + lifetime_us(process, recording)),
         )
         for process in recording.processes
     )
 
 
 def _process_row(
-    process: Process, recording: Recording, profile: Profile, *, cpu_us: float, main_part: float
+    process: Process,
+    whole: Recording,
+    profile: Profile,
+    *,
+    cpu_us: float,
+    main_part: float,
+    at_pace_us: tuple[int, int] | None,
 ) -> ProcessRow:
     """``main_part`` of the clock's ticks, which are of all threads, were of the main thread."""
+    lived = whole.processes[process.id]
     requested = process.requested_interval_us
     covered = process.clock_covered_us
     return ProcessRow(
@@ -149,7 +168,7 @@ def _process_row(
         command=shlex.join(process.argv),
         python=process.python,
         sampled=process.fate in _SAMPLED,
-        wall_s=lifetime_us(process, recording) / 1e6,
+        wall_s=lifetime_us(lived, whole) / 1e6,
         cpu_s=cpu_us / 1e6,
         requested_hz=1e6 / requested if requested else 0.0,
         achieved_hz=process.clock_samples * main_part * 1e6 / covered
@@ -157,7 +176,8 @@ def _process_row(
         else 0.0,
         note=process.note,
         phases=profile.process_phases.get(process.id, ()),
-        started_s=process.started_us / 1e6,
+        started_s=lived.started_us / 1e6,
+        at_pace_us=at_pace_us,
         is_left_out=process.fate == "left-out",
     )
 

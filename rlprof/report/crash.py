@@ -14,6 +14,7 @@ from rlprof.model.crash import (
     Crash,
     DeadWorker,
     is_bad_end,
+    is_missed,
     signal_of,
 )
 from rlprof.model.profile import Phase, PhaseKind, Profile
@@ -34,34 +35,47 @@ _TEARDOWN_US: Final = calibrated(
 _LEAST_STEADY_US: Final = 10_000_000
 """Least length of a phase in which no steady rate is known, from which on it says where time goes."""
 
+_LEAST_BEFORE_A_HANG_US: Final = 2_000_000
+"""The same of one that ends with a hang."""
 
-def crash_of(recording: Recording, profile: Profile) -> Crash | None:
-    """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known."""
+
+def crash_of(recording: Recording, profile: Profile, at_pace: Recording) -> Crash | None:
+    """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known.
+
+    ``at_pace`` is the recording of which ``profile`` is: windows of torch's profiler may be cut out of its clock.
+    """
     code = recording.run.exit_code
     has_failed = is_bad_end(code)
-    workers = tuple(_dead_workers(recording, profile, has_failed=has_failed))
+    dead = list(_dead_workers(recording, profile, at_pace, has_failed=has_failed))
+    workers = tuple(worker for _, worker in dead)
     if not has_failed and not workers:
         return None
     return Crash(
         exit_code=code if has_failed else None,
         workers=workers,
-        before_steady=_is_before_steady(profile, workers),
+        before_steady=_is_before_steady(profile, [process for process, _ in dead]),
     )
 
 
 def _dead_workers(
-    recording: Recording, profile: Profile, *, has_failed: bool
-) -> Iterator[DeadWorker]:
-    """Yield them in the order in which they died."""
+    recording: Recording, profile: Profile, at_pace: Recording, *, has_failed: bool
+) -> Iterator[tuple[Process, DeadWorker]]:
+    """Yield them in the order in which they died, each as ``at_pace`` has it, too."""
     for process in sorted(recording.processes, key=lambda process: process.ended_us or 0):
         code, ended_us = process.exit_code, process.ended_us
         if not code or ended_us is None or process.start_method == "root":
             continue
+        own = at_pace.processes[process.id]
         left_us = recording.run.wall_us - ended_us
         is_death = _is_death(process, has_failed=has_failed, left_us=left_us)
-        if is_death or (has_failed and _is_killed_before_others(process, recording)):
+        is_missed_then = profile.hang is not None and is_missed(own, profile.hang.start_us)
+        if (
+            is_death
+            or is_missed_then
+            or (has_failed and _is_killed_before_others(process, recording))
+        ):
             role = profile.process_roles.get(process.id, "")
-            yield DeadWorker(process.pid, role, code, ended_us)
+            yield own, DeadWorker(process.pid, role, code, ended_us)
 
 
 def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
@@ -93,15 +107,17 @@ def _is_killed_before_others(process: Process, recording: Recording) -> bool:
     )
 
 
-def _is_before_steady(profile: Profile, workers: tuple[DeadWorker, ...]) -> bool:
+def _is_before_steady(profile: Profile, dead: Sequence[Process]) -> bool:
     """Tell whether there was nothing steady to report on before the crash."""
     if profile.throughput.steady_sps is not None:
         return False
     steady = [phase for phase in profile.phases if phase.kind is PhaseKind.STEADY]
     if not steady:
         return True
-    end_us = min((steady[-1].end_us, *(worker.ended_us for worker in workers)))
-    return end_us - steady[0].start_us < _LEAST_STEADY_US
+    end_us = min((steady[-1].end_us, *(process.ended_us or 0 for process in dead)))
+    # Of who was waited for in vain, it is known that it had worked.
+    least_us = _LEAST_STEADY_US if profile.hang is None else _LEAST_BEFORE_A_HANG_US
+    return end_us - steady[0].start_us < least_us
 
 
 def without_a_steady_phase(profile: Profile) -> Profile:

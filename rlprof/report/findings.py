@@ -50,7 +50,7 @@ def look_into(recording: Recording) -> Found:
     windows = view_windows(recording.torch_windows)
     seen, failures = look_at_windows(windows, detectors, profile)
     sale.sell_windows(seen, recording.sync_sites)
-    crash = crash_of(recording, profile)
+    crash = crash_of(recording, profile, at_pace)
     is_too_early = crash is not None and crash.before_steady
     priced = with_experiments(sale.ranking(), recording.experiments, profile)
     priced = Priced((), ()) if is_too_early else priced

@@ -25,19 +25,35 @@ MOST_OPS: Final = 10
 
 
 def window_rows(
-    windows: Sequence[WindowView], profile: Profile, *, left_out: bool
+    windows: Sequence[WindowView], profile: Profile, begun_us: Sequence[int], *, left_out: bool
 ) -> tuple[TorchWindowRow, ...]:
-    """``left_out``: whether the figures of the report are without the windows."""
-    return tuple(_window_row(window, profile, is_left_out=left_out) for window in windows)
+    """``begun_us`` is when each began, on the clock of the phases; ``left_out``: whether the figures of the report are without the windows."""
+    return tuple(
+        _window_row(window, profile, begun, is_left_out=left_out)
+        for window, begun in zip(windows, begun_us, strict=True)
+    )
 
 
 def site_rows(
     sites: Sequence[SyncSite], profile: Profile, total_steps: float
 ) -> tuple[SyncSiteRow, ...]:
-    """The places that wait longest, then those that read most often."""
-    ordered = sorted(
-        sites, key=lambda site: (-site.wait_us, -site.calls, site.file, site.line, site.method)
+    """The places that wait longest, then those that read most often, over all processes: a row for each process that reads there."""
+    at_place: dict[tuple[str, int, str, str], list[SyncSite]] = defaultdict(list)
+    for site in sites:
+        at_place[site.file, site.line, site.method, site.device].append(site)
+    places = sorted(
+        at_place.items(),
+        key=lambda item: (
+            -sum(site.wait_us for site in item[1]),
+            -sum(site.calls for site in item[1]),
+            item[0],
+        ),
     )
+    ordered = [
+        site
+        for _, own in places[:MOST_SITES]
+        for site in sorted(own, key=lambda site: (-site.wait_us, -site.calls, site.process))
+    ]
     return tuple(
         SyncSiteRow(
             pid=profile.processes[site.process].pid,
@@ -52,7 +68,7 @@ def site_rows(
             wait_s=site.wait_us / 1e6,
             bytes=site.bytes,
         )
-        for site in ordered[:MOST_SITES]
+        for site in ordered
     )
 
 
@@ -113,7 +129,9 @@ def compute_of(windows: Sequence[WindowView], profile: Profile) -> Compute | Non
     )
 
 
-def _window_row(viewed: WindowView, profile: Profile, *, is_left_out: bool) -> TorchWindowRow:
+def _window_row(
+    viewed: WindowView, profile: Profile, begun_us: int, *, is_left_out: bool
+) -> TorchWindowRow:
     window, view = viewed.window, viewed.view
     optimizer = view.optimizer if view is not None else None
     return TorchWindowRow(
@@ -121,7 +139,7 @@ def _window_row(viewed: WindowView, profile: Profile, *, is_left_out: bool) -> T
         role=profile.process_roles[window.process],
         kind=window.kind,
         fate=window.fate if view is not None or window.fate != "written" else "unreadable",
-        begun_s=window.begun_us / 1e6,
+        begun_s=begun_us / 1e6,
         cost_s=(window.ended_us - window.begun_us) / 1e6,
         is_left_out=is_left_out,
         updates=window.updates,

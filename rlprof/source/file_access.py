@@ -11,7 +11,9 @@ from typing import Final
 from rlprof.libraries.base import Access
 from rlprof.source.callees import callee
 from rlprof.source.value import Value
+from rlprof.source.values import value_of
 from rlprof.source.written_names import NUMPY, own_name
+from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, receiver
 
 _READS: Final = frozenset(
@@ -28,12 +30,14 @@ _OPENERS: Final = frozenset({"open", "fdopen", "memmap", "NamedTemporaryFile", "
 _FILE: Final = re.compile(r"(^|_)(file|fp|fh)\d?$", re.IGNORECASE)
 _WRITING_MODE: Final = re.compile(r"([wax][bt]?\+?|[wax]\+[bt]?|r[bt]?\+|r\+[bt]?)$")
 _REQUESTS: Final = frozenset({"requests", "httpx", "urllib3"})
+OTHER_ENDS: Final = frozenset({"pipe", "socket", "pair"})
+"""Streams at whose other end somebody takes what is written, and answers."""
 
 
 def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Access | None:
     """Return what the call waits for; None where that is neither, or it is a function of the user's own."""
     called = callee(call, known, module)
-    if called.is_yours:
+    if called.is_yours or is_conversation(call, known):
         return None
     package, _, function = called.name.partition(".")
     if package in _REQUESTS:
@@ -44,6 +48,35 @@ def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule
     if package == "io" and last in _ON_FILES and "StringIO" not in function:
         return Access.READ
     return None if called.is_seen else _by_name(call, module)
+
+
+def is_conversation(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    """Tell whether a call writes to, or reads from, a pipe or a socket: a stream of those, or one that it is given.
+
+    What the program prints may go to a pipe, too, at whose end somebody only reads.
+    """
+    asked = (call.func, receiver(call), *call.args, *(keyword.value for keyword in call.keywords))
+    seen = (value_of(part, known) for part in asked if part is not None)
+    return any(
+        value is not None
+        and value.stream in OTHER_ENDS
+        and not value.is_standard
+        and value.function != "print"
+        for value in seen
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def reads_standard_input(module: SourceModule) -> bool:
+    """Tell whether a file asks for what its program is told on its standard input, as one that answers there does."""
+    return any(
+        (isinstance(node, ast.Call) and called_name(node) == "input")
+        or (
+            isinstance(node, ast.Attribute | ast.Name)
+            and full_name(node, module.imports) == "sys.stdin"
+        )
+        for node in ast.walk(module.tree)
+    )
 
 
 def _by_name(call: ast.Call, module: SourceModule) -> Access | None:

@@ -9,7 +9,15 @@ from typing import Final
 
 from rlprof.libraries.base import Sink
 from rlprof.source.callees import callee
-from rlprof.source.file_access import is_called_a_file, is_for_writing, last_name_of, opened_names
+from rlprof.source.file_access import (
+    OTHER_ENDS,
+    is_called_a_file,
+    is_conversation,
+    is_for_writing,
+    last_name_of,
+    opened_names,
+    reads_standard_input,
+)
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, called_name, receiver
@@ -59,7 +67,7 @@ _DATABASE: Final = re.compile(r"(^|_)(conn(ection)?|cur(sor)?|db|database|sessio
 def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Sink | None:
     """Return what takes what the call writes; None where it writes nothing, or is a function of the user's own."""
     called = callee(call, known, module)
-    if called.is_yours:
+    if called.is_yours or is_conversation(call, known) or _answers(call, known, module):
         return None
     if sink := _by_function(called.name, call, known):
         return sink
@@ -68,12 +76,30 @@ def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> 
     return None if called.is_seen else _by_name(call, opened_names(module))
 
 
+def _answers(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> bool:
+    """Tell whether a program that is asked on its standard input answers by the call: on its standard output, which is a pipe then."""
+    seen = (value_of(part, known) for part in (call.func, receiver(call)) if part is not None)
+    return any(
+        value is not None
+        and value.stream in OTHER_ENDS
+        and (value.is_standard or not _goes_elsewhere(call))
+        for value in seen
+    ) and reads_standard_input(module)
+
+
+def _goes_elsewhere(call: ast.Call) -> bool:
+    """Tell whether ``print`` is given a stream."""
+    return any(keyword.arg == "file" for keyword in call.keywords)
+
+
 def _by_function(name: str, call: ast.Call, known: Mapping[str, Value]) -> Sink | None:
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
     path = name.split(".")
     if len(path) < 2 or path[-2] not in _CLASSES or path[-1] not in _METHODS:
         return None
+    if path[0] == "asyncio":
+        return None  # Its ``StreamWriter`` writes to a socket or a pipe.
     on = value_of(receiver(call) or call.func, known)
     if on is not None and on.is_standard:
         return Sink.PRINT

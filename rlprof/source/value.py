@@ -104,6 +104,13 @@ class Value:
         return self.fields.get("standard") == "1"
 
     @property
+    def stream(self) -> str:
+        """What an opened stream, one of its methods, or ``print`` leads to: ``file``, ``pipe``, ``socket``, ``pair`` (of either) or
+        ``device``; empty where that is not known, or it is none.
+        """
+        return self.fields.get("stream", "")
+
+    @property
     def bases(self) -> list[str]:
         """Its type and the classes that this is derived from."""
         return [self.type, *self.fields.get("bases", "").split(",")]

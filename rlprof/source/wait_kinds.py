@@ -16,7 +16,8 @@ from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.source.waiting import waiting_lines
 from rlprof.syntax.origin import Origin, origin_of_file
 
-_wait_of: Final = functions_of(lambda library: library.waits)
+wait_of: Final = functions_of(lambda library: library.waits)
+"""The kind of wait that a library's frame is in; None for one that does not wait."""
 
 
 def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[int, WaitKind]:
@@ -29,12 +30,12 @@ def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[in
             kinds[number] = WaitKind.POLL
             continue
         chained = in_chain.get(parent)
-        own = chained or _wait_of(frame)
+        own = chained or wait_of(frame)
         if own is not None and origin_of_file(frame.file) is Origin.STDLIB:
             kinds[number] = in_chain[number] = own
         elif (said := _said_by_source(frame, sources)) is not None:
             kinds[number] = said
-        elif _wait_of(frame) is WaitKind.POLL:
+        elif wait_of(frame) is WaitKind.POLL:
             kinds[number] = WaitKind.POLL
     return kinds
 

@@ -326,6 +326,20 @@ def _kind_of_calls(expressions: list[ast.expr], node: ast.stmt) -> WaitKind | No
     return None
 
 
+_ASKS_FOR_MORE: Final = frozenset(
+    {"accept", "communicate", "input", "read", "readexactly", "readinto", "readline", "readlines", "readuntil", "recv"}
+    | {"recv_bytes", "recv_into", "recv_json", "recv_multipart", "recv_pyobj", "recv_string", "recvfrom", "select"}
+)  # fmt: skip
+
+
+def may_wait(call: ast.Call) -> bool:
+    """Tell whether a call may wait for somebody, by its name: for an answer, another process, a time."""
+    is_join = called_name(call) == "join" and bool(
+        call.args
+    )  # Of texts, as a rule; that of a process has a frame.
+    return called_name(call) in _ASKS_FOR_MORE or (_kind_of_call(call) is not None and not is_join)
+
+
 def _kind_of_call(call: ast.Call) -> WaitKind | None:
     name = called_name(call)
     on = _text(call.func.value) if isinstance(call.func, ast.Attribute) else ""

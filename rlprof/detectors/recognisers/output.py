@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -16,13 +16,16 @@ from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
 from rlprof.libraries.questions import is_of_log_records
-from rlprof.model.calltree import CallTree
+from rlprof.model.activity import FOR_OTHERS, WaitKind
+from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.callees import callee
 from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import UserLines, begins_process, last_name
 from rlprof.source.outputs import output
 from rlprof.source.values import Values
+from rlprof.source.wait_kinds import wait_of
+from rlprof.source.waiting import may_wait
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import Origin, origin, origin_of_file
 
@@ -58,6 +61,12 @@ _CHEAP: Final = frozenset(
 """Calls whose time beside that of writing is nothing, or is for its text."""
 
 
+_WAITS: Final = FOR_OTHERS | {WaitKind.SLEEP}
+
+_MOST_ASLEEP: Final = 0.05
+"""Part of its time that a line may sleep on which another call may wait: what writes is not known to be it."""
+
+
 class Output(NamedTuple):
     """Nodes whose own time is output, in the user's lines and all below."""
 
@@ -69,6 +78,29 @@ class Output(NamedTuple):
 class _OnLine(NamedTuple):
     sink: Sink
     is_alone: bool
+    waits: bool = False
+    """True if another call of the line may wait for somebody."""
+    beside: frozenset[str] = frozenset()
+    """Functions that are called beside what writes, and not for its text."""
+
+
+class _Calls(NamedTuple):
+    sinks: list[Sink]
+    """What the calls of a statement write."""
+    others: list[ast.Call]
+    """Those that write nothing and are in C."""
+    beside: list[ast.Call]
+    """Those that write nothing, and do not make what is written."""
+
+
+_SCOPES: Final[Mapping[str, type[ast.AST]]] = {
+    "<listcomp>": ast.ListComp,
+    "<setcomp>": ast.SetComp,
+    "<dictcomp>": ast.DictComp,
+    "<genexpr>": ast.GeneratorExp,
+    "<lambda>": ast.Lambda,
+}
+"""Functions without a name, which have frames of their own on the line that they are written on."""
 
 
 class _OutputLines:
@@ -77,42 +109,89 @@ class _OutputLines:
     def __init__(self, lines: UserLines, values: Values) -> None:
         self._lines = lines
         self._values = values
-        self._known: dict[tuple[str, int], _OnLine | None] = {}
+        self._known: dict[tuple[str, int, str], _OnLine | None] = {}
 
     def at(self, frame: Frame) -> _OnLine | None:
-        key = (frame.file, frame.line)
+        key = (
+            frame.file,
+            frame.line,
+            frame.function if last_name(frame.function) in _SCOPES else "",
+        )
         if key not in self._known:
             self._known[key] = self._read(frame)
         return self._known[key]
+
+    def is_beside(self, frame: Frame, caller: Frame) -> bool:
+        """Tell whether a call from a line that writes is none for its text: it waits for somebody, or is called beside what writes."""
+        if wait_of(frame) in _WAITS:
+            return True
+        on_line = self.at(caller) if self._lines.is_yours(caller) else None
+        return on_line is not None and last_name(frame.function) in on_line.beside
 
     def _read(self, frame: Frame) -> _OnLine | None:
         module = self._lines.module(frame.file)
         if module is None:
             return None
-        found: list[Sink] = []
-        is_alone = True
-        for statement in module.statements_at(frame.line):
-            sinks, others = self._calls(frame.file, statement, module)
-            found += sinks
-            is_alone = is_alone and not others
-        return _OnLine(next(sink for sink in Sink if sink in found), is_alone) if found else None
+        scope = _SCOPES.get(last_name(frame.function))
+        statements = module.statements_at(frame.line)
+        calls = [self._calls(frame.file, each, module, scope) for each in statements]
+        sinks = {sink for each in calls for sink in each.sinks}
+        if not sinks:
+            return self._made_text(frame, statements, module, scope) if scope else None
+        others = [call for each in calls for call in each.others]
+        beside = [call for each in calls for call in each.beside]
+        return _OnLine(
+            next(sink for sink in Sink if sink in sinks),
+            is_alone=not others,
+            waits=any(map(may_wait, others + beside)),
+            beside=frozenset(map(called_name, beside)) - _CHEAP,
+        )
+
+    def _made_text(
+        self,
+        frame: Frame,
+        statements: Sequence[Statement],
+        module: SourceModule,
+        scope: type[ast.AST],
+    ) -> _OnLine | None:
+        """Return what takes what a comprehension or a lambda without output of its own makes: its time may be that of the text."""
+        for statement in statements:
+            known = self._values.of(frame.file, statement)
+            for call in statement.walk():
+                sink = output(call, known, module) if isinstance(call, ast.Call) else None
+                if sink is not None and any(isinstance(part, scope) for part in ast.walk(call)):
+                    return _OnLine(sink, is_alone=False)
+        return None
 
     def _calls(
-        self, file: str, statement: Statement, module: SourceModule
-    ) -> tuple[Sequence[Sink], Sequence[ast.Call]]:
-        """Return what the calls of a statement write, and those that write nothing and are in C."""
-        calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+        self, file: str, statement: Statement, module: SourceModule, scope: type[ast.AST] | None
+    ) -> _Calls:
+        """Sort the calls of a statement; of those in its comprehensions and lambdas where they have a frame of their own, ``scope``."""
+        calls = [
+            node
+            for part in (statement.walk() if scope is None else _inside(statement, scope))
+            if isinstance(node := part, ast.Call)
+        ]
         known = self._values.of(file, statement) if calls else {}
-        sinks, others = [], []
+        found = _Calls([], [], [])
         inside: set[int] = set()
         for call in calls:
             sink = output(call, known, module) if id(call) not in inside else None
             if sink is not None:
                 inside.update(map(id, ast.walk(call)))
-                sinks.append(sink)
-            elif called_name(call) not in _CHEAP and not callee(call, known, module).is_python:
-                others.append(call)
-        return sinks, others
+                found.sinks.append(sink)
+                continue
+            if id(call) not in inside:
+                found.beside.append(call)
+            if called_name(call) not in _CHEAP and not callee(call, known, module).is_python:
+                found.others.append(call)
+        return found
+
+
+def _inside(statement: Statement, scope: type[ast.AST]) -> Iterator[ast.AST]:
+    for part in statement.walk():
+        if isinstance(part, scope):
+            yield from ast.walk(part)
 
 
 def find_output(lines: UserLines, values: Values) -> Output:
@@ -146,16 +225,26 @@ def find_output(lines: UserLines, values: Values) -> Output:
             # The user's line may know more: a write for which the file is opened each time.
             found[node] = found.get(parent, tops[node]) if tops[node] in ON_FILES else tops[node]
             below.add(node)
-        elif parent in found and _is_for_output(frame):
+        elif (
+            parent in found
+            and _is_for_output(frame)
+            and not own.is_beside(frame, tree.frame(parent))
+        ):
             found[node] = found[parent]
             below.add(node)
         elif lines.is_yours(frame):
             on_line = own.at(frame) or _calls_a_library(lines, frame, callers)
-            if on_line is not None and _may_be(lines, node, on_line.sink, is_saving):
+            if on_line is None or (on_line.waits and _sleeps(tree.self_cost(node))):
+                continue
+            if _may_be(lines, node, on_line.sink, is_saving):
                 found[node] = on_line.sink
                 if not on_line.is_alone:
                     shared.add(node)
     return Output(found, frozenset(shared))
+
+
+def _sleeps(cost: Cost) -> bool:
+    return cost.idle_us > _MOST_ASLEEP * cost.wall_us
 
 
 def _may_be(lines: UserLines, node: int, sink: Sink, is_saving: bool) -> bool:

@@ -48,7 +48,8 @@ def _process_tracks(
     yield from process_named(row.pid, printable(row.role), position, labels)
     tid = numbers.another()
     yield from thread_named(row.pid, tid, "process", 1)
-    begun_us, ended_us = row.started_s * 1e6, (row.started_s + row.wall_s) * 1e6
+    lived = row.at_pace_us or (row.started_s * 1e6, (row.started_s + row.wall_s) * 1e6)
+    begun_us, ended_us = lived
     yield complete(
         printable(row.role),
         "process",

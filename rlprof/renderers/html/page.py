@@ -26,6 +26,7 @@ from rlprof.report.wording.run import (
     run_facts,
     wait_lines,
     waits_for_cores,
+    with_its_wait,
 )
 from rlprof.resources import asset
 from rlprof.units import LEAST_PERCENT
@@ -173,7 +174,7 @@ def _component(row: Component, report: Report) -> View:
         "name": row.name,
         "share": wording.percent(row.share),
         "bar": share_bar(row.share),
-        "with_wait": wording.percent(row.priced_share) if row.priced_share else "",
+        "with_wait": with_its_wait(row),
         "per_step": wording.duration(row.per_step_us) if row.per_step_us else "",
         "ceiling": f"{wording.rate(ceiling)} {unit}" if ceiling else "",
     }

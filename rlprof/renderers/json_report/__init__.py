@@ -78,6 +78,7 @@ def _run(report: Report) -> document.Run:
         run,
         started=run.started.isoformat(timespec="seconds"),
         wall_s=seconds(run.wall_us),
+        left_out_s=seconds(report.left_out_us),
         crash=crash_of(report.crash),
         hang=_hang(report.hang),
         host=dict(run.host),

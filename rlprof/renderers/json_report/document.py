@@ -73,6 +73,12 @@ class Run(Struct, frozen=True):
         str, means("UTC, ISO 8601."), Meta(extra_json_schema={"format": "date-time"})
     ]
     wall_s: NotNegative
+    left_out_s: Annotated[
+        NotNegative,
+        means(
+            "Left out of every figure, for windows of torch's profiler slowed it: phases, hangs and windows are on a clock without it; processes live on that of `wall_s`."
+        ),
+    ]
     exit_code: Annotated[
         int | None,
         means("The target's own, 128+n for signal n; null when rlprof did not live to see it."),

@@ -150,7 +150,12 @@ class SyncSite(Struct, frozen=True):
         str, one_of("gpu", "cpu"), means("cpu: nothing was waited for; on a GPU it would be.")
     ]
     calls: int
-    per_step: Annotated[Number, means("null without counted steps.")]
+    per_step: Annotated[
+        Number,
+        means(
+            "Per update or iteration where that is the `unit` of the throughput; null without any."
+        ),
+    ]
     wait_s: Annotated[Number, means("In the calls. Waiting is not what could be saved.")]
     bytes: int
 

@@ -21,6 +21,7 @@ _COUNTERS: Final = {
     counters.PROCESSES: "Python processes",
     counters.GC_COLLECTIONS: "Full GC runs",
     counters.GPU_SYNCS: "Waits for a GPU",
+    counters.EVALUATION_STEPS: "Steps of evaluations",
     counters.WOULD_SYNC: "CPU tensors read",
     counters.H2D_BYTES: "Copied to GPUs",
     counters.D2H_BYTES: "Copied from GPUs",

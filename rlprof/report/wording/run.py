@@ -123,6 +123,9 @@ def _phases(report: Report) -> str:
         share = f" ({wording.percent(length / wall)})" if wall else ""
         name = names.get(phase.kind, phase.kind.value)
         parts.append(f"{name} {wording.duration(length)}{share}")
+    if parts and report.left_out_us:
+        share = wording.percent(report.left_out_us / wall)
+        parts.append(f"left out {wording.duration(report.left_out_us)} ({share})")
     return ", ".join(parts) or "none seen"
 
 
@@ -250,6 +253,11 @@ def waits_for_cores(report: Report) -> bool:
     )
 
 
+def with_its_wait(row: Component) -> str:
+    """Its share with the waits for a core, as prices count it; empty for that wait itself, which is in those of the others."""
+    return wording.percent(row.priced_share) if row.priced_share else ""
+
+
 def about_the_parts(report: Report) -> str:
     """Return what the shares of the parts are of, where nobody would guess it; empty else."""
     if not waits_for_cores(report):
@@ -320,6 +328,9 @@ def samples_per_second(rows: Sequence[ProcessRow]) -> str:
 
 
 MOST_SITES: Final = 3
+_MUCH_AROUND: Final = 1.1
+"""Time left out over that of the windows, from which on it is told, too: it goes by whole windows of the recording."""
+
 LEAST_PER_STEP: Final = 0.001
 """Reads per step below which they are of the logging."""
 
@@ -327,13 +338,14 @@ LEAST_PER_STEP: Final = 0.001
 def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
     """Yield (name, text) of the rows; none for a run without torch."""
     if report.torch_windows:
-        yield "torch", _windows(report.torch_windows)
+        yield "torch", _windows(report.torch_windows, report.left_out_us)
     if report.compute is not None:
         yield "Compute", _compute(report.compute)
-    waiting = [row for row in report.sync_sites if row.device == "gpu"]
+    places = _places(report.sync_sites)
+    waiting = [row for row in places if row.device == "gpu"]
     if waiting:
         yield "GPU waits", _reads(waiting, report) + "; what of it can be saved is in the findings"
-    elif would := [row for row in report.sync_sites if (row.per_step or 0.0) >= LEAST_PER_STEP]:
+    elif would := [row for row in places if (row.per_step or 0.0) >= LEAST_PER_STEP]:
         yield (
             "Reads",
             "free on the CPU; each would wait if its tensor were on a GPU: "
@@ -341,10 +353,13 @@ def torch_lines(report: Report) -> Iterable[tuple[str, str]]:
         )
 
 
-def _windows(rows: tuple[TorchWindowRow, ...]) -> str:
+def _windows(rows: tuple[TorchWindowRow, ...], left_out_us: int) -> str:
     cost = sum(row.cost_s for row in rows)
     number = wording.counted(len(rows), "window", "windows")
     figures = "left out of every figure"
+    if left_out_us > _MUCH_AROUND * cost * 1e6:
+        around = "what was recorded with them" if len(rows) > 1 else "what was recorded with it"
+        figures = f"{wording.duration(left_out_us)} left out of every figure, with {around}"
     if not all(row.is_left_out for row in rows):
         figures = "in the figures, for the run is short: its own pace is higher"
     parts = [f"{number} of its profiler, {wording.duration(cost * 1e6)}, {figures}"]
@@ -384,10 +399,31 @@ def _reads(rows: list[SyncSiteRow], report: Report) -> str:
     )
 
 
+def _places(rows: Iterable[SyncSiteRow]) -> list[SyncSiteRow]:
+    """Rows of several processes at one place as one, the longest waits first."""
+    alike: dict[tuple[str, int, str, str], SyncSiteRow] = {}
+    for row in rows:
+        key = (row.file, row.line, row.method, row.device)
+        known = alike.get(key)
+        alike[key] = (
+            row
+            if known is None
+            else replace(
+                known,
+                calls=known.calls + row.calls,
+                per_step=None if row.per_step is None else (known.per_step or 0.0) + row.per_step,
+                wait_s=known.wait_s + row.wait_s,
+                bytes=known.bytes + row.bytes,
+            )
+        )
+    return sorted(alike.values(), key=lambda row: (-row.wait_s, -row.calls))
+
+
 def _read(row: SyncSiteRow, report: Report) -> str:
     at = short_line(row.file, row.line, report.run.cwd, 40)
     often = wording.counted(row.calls, "time", "times")
+    each = f"per {report.throughput.unit.removesuffix('s')}"
     if row.per_step is not None:
-        often = f"{wording.count(float(f'{row.per_step:.2g}'))} per step"
+        often = f"{wording.count(float(f'{row.per_step:.2g}'))} {each}"
     waited = f", {wording.duration(row.wait_s * 1e6)} in all" if row.wait_s else ""
     return f"{at} {printable(row.method)} ({often}{waited})"

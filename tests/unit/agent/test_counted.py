@@ -22,6 +22,7 @@ from rlprof.agent.inject.rlprof_agent import counters, layout
 from rlprof.agent.inject.rlprof_agent.counted import (
     calls,
     custom,
+    evaluations,
     gymnasium_envs,
     pufferlib_envs,
     stable_baselines3_envs,
@@ -731,6 +732,107 @@ def test_stable_baselines_vector_environments():
     driven.step_async([2])
     assert driven.step_wait() == [2]
     assert counts() == {"steps:sb3.vec": 8}
+
+
+def evaluating(play) -> SimpleNamespace:
+    """The module of ``evaluate_policy``, which calls ``play``."""
+
+    def evaluate_policy(model, env, n_eval_episodes=10):
+        for _ in range(n_eval_episodes):
+            play(env)
+        return "mean"
+
+    module = SimpleNamespace(evaluate_policy=evaluate_policy)
+    evaluations.count_apart(module)
+    return module
+
+
+@pytest.fixture
+def pool():
+    class VecEnv:
+        """A vector environment of two, as Stable-Baselines3 has it."""
+
+        num_envs = 2
+
+        def step(self, actions):
+            return actions
+
+    stable_baselines3_envs.count_vec_envs(SimpleNamespace(VecEnv=VecEnv))
+    return VecEnv()
+
+
+def test_steps_of_evaluations_count_apart(pool):
+    module = evaluating(lambda env: env.step([1, 2]))
+    pool.step([1, 2])
+
+    assert module.evaluate_policy(None, pool, n_eval_episodes=3) == "mean"
+    assert counts() == {"steps:sb3.vec": 2, "evaluation_steps": 6}
+
+    pool.step([1, 2])
+    assert counts() == {"steps:sb3.vec": 4, "evaluation_steps": 6}
+
+
+def test_an_evaluation_within_another_and_one_that_fails_end_as_one(pool):
+    def play(env):
+        env.step([1, 2])
+        if env.step([1, 2]) and inner:
+            inner.pop().evaluate_policy(None, env, n_eval_episodes=1)
+        env.step([1, 2])
+        raise ValueError("no such episode")
+
+    inner = [evaluating(lambda env: env.step([1, 2]))]
+    with pytest.raises(ValueError, match="no such episode"):
+        evaluating(play).evaluate_policy(None, pool)
+
+    pool.step([1, 2])
+    assert counts() == {"steps:sb3.vec": 2, "evaluation_steps": 8}
+
+
+def test_steps_of_another_thread_are_the_trainings_while_one_evaluates(pool):
+    def play(env):
+        env.step([1, 2])
+        trainer = threading.Thread(target=pool.step, args=([1, 2],))
+        trainer.start()
+        trainer.join()
+
+    evaluating(play).evaluate_policy(None, pool, n_eval_episodes=3)
+
+    assert counts() == {"steps:sb3.vec": 6, "evaluation_steps": 6}
+
+
+def test_what_the_program_names_counts_in_evaluations_too(pool):
+    module = ModuleType("mine")
+    module.advance = lambda: None
+    custom.count_target(module, "advance")
+
+    evaluating(lambda _: module.advance()).evaluate_policy(None, pool, n_eval_episodes=3)
+
+    assert counts() == {"steps:custom": 3}
+
+
+def test_a_child_forked_while_its_parent_evaluates_counts_for_itself(pool):
+    def play(env):
+        env.step([1, 2])
+        counters.renew()
+
+    evaluating(play).evaluate_policy(None, pool, n_eval_episodes=1)
+    pool.step([1, 2])
+
+    assert counts()["steps:sb3.vec"] == 2
+
+
+def test_a_pickled_by_value_evaluation_needs_no_rlprof(pool):
+    module = evaluating(lambda env: env.step([1, 2]))
+    cells = module.evaluate_policy.__closure__
+    (held,) = (
+        cell.cell_contents
+        for cell in cells
+        if type(cell.cell_contents).__module__ == evaluations.__name__
+    )
+    there = pickle.loads(pickle.dumps(held))
+
+    assert type(there) is SimpleNamespace
+    there.end(there.begin())
 
 
 def torchrl_like() -> SimpleNamespace:

@@ -74,6 +74,13 @@ def calls():
     yield lambda: Serial().send(1)
 """
 
+IN_AN_EVALUATION = """
+def evaluate_policy(model, env, n_eval_episodes=10): raise LookupError("no such environment")
+def calls():
+    yield lambda: evaluate_policy(1, env=2)
+    yield lambda: evaluate_policy()
+"""
+
 IN_A_CONFIGURATION = """
 class Config:
     def __getattr__(self, name): raise AttributeError(name)
@@ -172,6 +179,8 @@ LIBRARIES = {
     "pufferlib.environment": (IN_A_STEP, IN_AN_OWN_HOOK),
     "pufferlib.pufferlib": (IN_A_STEP, IN_AN_OWN_HOOK),
     "pufferlib.vector": (IN_A_WORKER,),
+    "sb3_contrib.common.maskable.evaluation": (IN_AN_EVALUATION,),
+    "stable_baselines3.common.evaluation": (IN_AN_EVALUATION,),
     "stable_baselines3.common.vec_env.base_vec_env": (IN_A_STEP, IN_AN_OWN_HOOK),
     "subprocess": (IN_THE_STANDARD_LIBRARY,),
     "torch._dynamo.variables.builder": (IN_A_COMPILER,),

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import gc
+import io
+import os
+import socket
 import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
@@ -599,3 +603,38 @@ def test_a_second_look_that_does_not_come_soon_is_given_up():
     assert told[0]
     assert not told[-2]
     assert told.index(False) <= 10
+
+
+def test_tells_what_a_stream_leads_to(tmp_path):
+    reading, writing = os.pipe()
+    ours, theirs = socket.socketpair()
+    with (
+        os.fdopen(reading) as pipe,
+        os.fdopen(writing, "wb") as raw_pipe,
+        (tmp_path / "rows.txt").open("w") as file,
+        Path(os.devnull).open() as device,
+        ours,
+        theirs,
+        ours.makefile("rw") as both,
+        ours.makefile("rb") as one,
+        (tmp_path / "closed.txt").open("w") as closed,
+    ):
+        closed.close()
+        streams = [pipe, raw_pipe, file, device, both, both.readline, one, closed]
+        frame = frame_with(**{f"s{number}": stream for number, stream in enumerate(streams)})
+        told = seen(frame, *(f"it.s{number}" for number in range(len(streams))))
+
+    assert [fields.get("stream", "") for fields in told] == (
+        ["pipe", "pipe", "file", "device", "pair", "pair", "socket", ""]
+    )
+
+
+def test_a_stream_of_the_programs_own_is_not_asked(tmp_path):
+    class Log(io.FileIO):
+        def fileno(self) -> int:
+            raise AssertionError("the program was called")
+
+    with io.BufferedWriter(Log(tmp_path / "log", "w")) as log:
+        (told,) = seen(frame_with(log=log), "it.log")
+
+    assert "stream" not in told

@@ -103,6 +103,76 @@ def test_the_marks_of_the_folder_are_written_through_no_link():
     assert not Path("elsewhere").exists()
 
 
+def test_a_link_of_its_user_is_followed_and_what_was_behind_it_gets_no_marks():
+    Path("disk").mkdir()
+    Path(".rlprof").symlink_to("disk")
+
+    file = new_run_file(None, "train.py", force=False)
+
+    assert [entry.name for entry in Path("disk").iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    ("held", "marked"), [([], True), (["old.rlprof"], True), (["old.rlprof", "notes.txt"], False)]
+)
+def test_a_folder_with_files_of_others_gets_no_marks(held, marked):
+    Path(".rlprof").mkdir()
+    for name in held:
+        Path(".rlprof", name).touch()
+
+    new_run_file(None, "train.py", force=False)
+
+    assert Path(".rlprof/.gitignore").exists() is marked
+    assert Path(".rlprof/CACHEDIR.TAG").exists() is marked
+
+
+def owned(monkeypatch, **owners: int) -> None:
+    """Files of those names have other owners: 0 is root, 1 the user, 2 somebody else."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+
+    def asked(path, *, follow_symlinks=True):
+        told = real(path, follow_symlinks=follow_symlinks)
+        return os.stat_result((*told[:4], owners.get(path.name.removeprefix("."), 1), *told[5:]))
+
+    real = Path.stat
+    monkeypatch.setattr(Path, "stat", asked)
+    monkeypatch.setattr(Path, "lstat", lambda path: asked(path, follow_symlinks=False))
+
+
+@pytest.mark.parametrize(
+    ("is_link", "owners", "is_used"),
+    [
+        (False, {"rlprof": 1}, True),
+        (False, {"rlprof": 0}, True),
+        (False, {"rlprof": 2}, False),
+        (False, {"rlprof": 2, "project": 2}, True),  # As in a container that runs as root.
+        (True, {"rlprof": 1}, True),
+        (True, {"rlprof": 0}, True),
+        (True, {"rlprof": 2}, False),
+        (True, {"rlprof": 2, "project": 2}, False),
+    ],
+)
+def test_what_somebody_else_put_in_the_place_of_our_folder_is_not_written_to(
+    is_link, owners, is_used, monkeypatch
+):
+    for name in ("disk", "project"):
+        Path(name).mkdir()
+    monkeypatch.chdir("project")
+    if is_link:
+        Path(".rlprof").symlink_to("../disk")
+    else:
+        Path(".rlprof").mkdir()
+    owned(monkeypatch, **owners)
+
+    if is_used:
+        assert new_run_file(None, "train.py", force=False).exists()
+        return
+    with pytest.raises(OutputError, match=r"cannot write the run file .*\.rlprof: .* another user"):
+        new_run_file(None, "train.py", force=False)
+    monkeypatch.undo()
+    assert not [*Path().rglob("*.rlprof/*")]
+
+
 def test_a_device_is_no_place_to_record_to():
     os.mkfifo("pipe.rlprof")
 

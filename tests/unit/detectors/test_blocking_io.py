@@ -162,3 +162,19 @@ def test_is_priced_by_the_time_spent_there():
     assert first.finding.detector == "blocking-io"
     assert first.saved_share.low == pytest.approx(0.22, abs=0.05)
     assert first.saved_share.low < 0.4 < first.saved_share.high
+
+
+def test_a_file_made_of_a_socket_is_none_whatever_it_is_called():
+    script = Script(
+        "ask.py",
+        """
+        def ask(level_file):
+            while True:
+                reply = level_file.readline()
+        """,
+    )
+    line = script.at("readline", "ask")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(5.0, line)
+    run.spends(5.0, line, f"{STDLIB}/socket.py:705 SocketIO.readinto", idle=True)
+
+    assert not detect(DETECTOR, run, script)

@@ -5,7 +5,16 @@ import pytest
 from rlprof.detectors.evaluation_share import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
 
 TRAIN = Script(
     "train.py",
@@ -396,3 +405,37 @@ def test_a_process_of_its_own_that_evaluates_costs_the_training_nothing(waits_s:
     run.spends(6.0, "train.py:90 evaluator", GET, idle=True)
 
     assert bool(found(run)) is told
+
+
+EVALUATE = f"{SITE}/stable_baselines3/common/evaluation.py:90 evaluate_policy"
+IN_POLICY_S, OWN_S = 6.0, 4.0
+
+
+def an_evaluation(source: str, *, apart: float = 0) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main").counts(source, 1000)
+    if apart:
+        run.counts("evaluation_steps", apart)
+    run.spends(IN_POLICY_S, TRAIN.at("evaluate_policy", "main"), EVALUATE, STEP)
+    return run.spends(OWN_S, *COLLECT, STEP)
+
+
+def test_steps_of_a_librarys_evaluation_that_are_counted_apart_are_not_in_the_rate():
+    run = an_evaluation("steps:sb3.vec", apart=3000)
+    (finding,) = found(run)
+
+    assert "their steps are not counted: the rate is that of the training's own" in finding.evidence
+    assert finding.tells_rate
+    assert ranked(run, TRAIN)[0].sps_after is not None
+
+
+@pytest.mark.parametrize("source", ["steps:sb3.vec", "steps:gymnasium.env"])
+def test_no_rate_is_promised_where_the_steps_of_evaluations_are_counted(source):
+    run = an_evaluation(source)
+    (finding,) = found(run)
+
+    assert "about 60 % of the counted steps are made there" in finding.evidence[-1]
+    assert ranked(run, TRAIN)[0].sps_after is None
+
+
+def test_a_rate_is_promised_where_the_program_says_what_its_steps_are():
+    assert ranked(an_evaluation("steps"), TRAIN)[0].sps_after is not None

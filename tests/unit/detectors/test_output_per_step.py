@@ -5,7 +5,7 @@ import re
 import pytest
 
 from rlprof.detectors.output_per_step import DETECTOR, MIN_SHARE
-from rlprof.model.finding import Finding
+from rlprof.model.finding import Confidence, Finding
 from rlprof.model.recording import SyncSite
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (
@@ -362,3 +362,77 @@ def test_what_is_computed_to_be_printed_is_no_output(piece: str, function: str, 
     run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line, library, play)
 
     assert detect(DETECTOR, run, TOLD) == []
+
+
+REMOTE = Script(
+    "remote.py",
+    """
+    import json
+    import numpy as np
+
+    def ask(self, message):
+        while True:
+            self.f.write(message); self.f.flush(); reply = json.loads(self.f.readline())
+
+    def gather(workers, rows, out_file):
+        while True:
+            [worker.join(3) for worker in workers]; print("all there")
+            out_file.write(json.dumps({"mean": sum(rows) / len(rows)})); out_file.flush()
+            print(np.linalg.norm(rows))
+            print(sum(row for row in rows))
+            total = sum(row for row in rows); print(total)
+    """,
+)
+ASK = REMOTE.at("self.f.write", "ask")
+READ_SOCKET = f"{STDLIB}/socket.py:705 SocketIO.readinto"
+JOIN, ROW_OF_MEAN = REMOTE.at("worker.join", "gather"), REMOTE.at("out_file.write", "gather")
+JOINED = (
+    f"{STDLIB}/multiprocessing/process.py:149 BaseProcess.join",
+    f"{STDLIB}/multiprocessing/popen_fork.py:40 Popen.wait",
+)
+DECODE = f"{STDLIB}/json/__init__.py:299 loads"
+
+
+def of_remote(run: RunBuilder) -> list[Finding]:
+    return detect(DETECTOR, run, REMOTE)
+
+
+def idle_on(*stack: str) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(6.0, *stack, idle=True)
+    flush = "type=method_descriptor function=_io.TextIOWrapper.flush"
+    run.sees(ASK, self__f__flush=flush)
+    return run.spends(0.1, stack[0]).spends(3.9, REMOTE.at("while True", "ask"))
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [(ASK,), (ASK, READ_SOCKET), (ASK, DECODE), (JOIN, *JOINED)],
+    ids=["in C", "in the socket's frame", "beside", "workers"],
+)
+def test_the_wait_for_an_answer_on_the_line_of_a_flush_is_none_of_it(stack):
+    assert not of_remote(idle_on(*stack))
+
+
+def test_a_comprehension_beside_what_is_printed_is_none_of_it():
+    beside = REMOTE.at("total = sum", "gather")
+    within = REMOTE.at("print(sum(row", "gather")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, beside, beside.replace("gather", "gather.<locals>.<genexpr>"))
+    run.spends(3.0, within, within.replace("gather", "gather.<locals>.<genexpr>"))
+
+    run.spends(3.0, REMOTE.at("while True", "ask"))
+
+    (finding,) = of_remote(run)
+
+    assert claimed_s(profile_of(run, REMOTE), finding) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("place", [ROW_OF_MEAN, REMOTE.at("np.linalg", "gather")])
+def test_time_shared_with_other_work_is_a_limit_and_not_measured(place):
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, place)
+
+    (finding,) = of_remote(run.spends(6.0, REMOTE.at("while", "ask")))
+
+    assert "up to 40 %" in finding.title
+    assert finding.evidence[0].startswith("at most 40 % of the critical time is spent on ")
+    assert finding.confidence is Confidence.BOUNDED

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from rlprof.model.counters import IPC_MESSAGES
 from rlprof.model.gauges import CPU_US
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import Gauge, Recording, Samples, ThreadClock
+from rlprof.model.recording import Counter, Gauge, Recording, Samples, ThreadClock, TorchWindow
 from rlprof.profile.build import build_profile
 from rlprof.report.build import build_report
 from rlprof.report.wording import unglued
@@ -30,6 +31,7 @@ def a_training(
     steady_s: float = 20.0,
     last: int = 1000,
     asks: float = 0.0,
+    stopped_before_s: float = 0.0,
 ) -> Recording:
     """Main takes what a worker makes, which ends in the sixth second. From then on, until window ``last``, main waits in
     ``waiting`` and spends ``asks`` of the time on a CPU.
@@ -51,7 +53,7 @@ def a_training(
         samples.add(window, thread, *row)
         clocks[window, thread] = [wall, row[2], cpu]
     main, worker = recording.processes
-    ended_us = FIRST * SECOND // 2
+    ended_us = FIRST * SECOND // 2 - round(stopped_before_s * SECOND)
     return replace(
         recording,
         samples=samples,
@@ -112,7 +114,8 @@ def test_a_run_that_goes_on_after_a_hang_keeps_its_longer_part():
         pytest.param({"last": FIRST + 8}, False, id="too short"),
         pytest.param({"last": FIRST + 10}, True, id="just long enough"),
         pytest.param({"exit_code": 0}, False, id="a worker that was done"),
-        pytest.param({"exit_code": 143}, False, id="a worker that was stopped"),
+        pytest.param({"exit_code": 143}, True, id="a worker that was stopped and is missed"),
+        pytest.param({"exit_code": 143, "stopped_before_s": 3.0}, False, id="long before"),
         pytest.param({"exit_code": 0, "run_exit_code": 130}, True, id="ended by Ctrl-C"),
         pytest.param({"exit_code": 0, "run_exit_code": 130, "last": 30}, False, id="and went on"),
         pytest.param({"asks": 0.04}, True, id="looks at the time"),
@@ -152,3 +155,59 @@ def test_all_that_wait_for_each_other_until_they_are_stopped_hang():
     told = said(a_training(GET, exit_code=0, run_exit_code=130))
 
     assert told.startswith("Hung from 6.0 s on: main 1000 waited 14.0 s in a queue at train.py:24")
+
+
+def test_a_worker_that_somebody_stopped_is_told_where_it_is_missed():
+    told = said(a_training(GET, exit_code=143))
+
+    assert told.startswith(
+        "A worker died: worker 1001 was killed by SIGTERM, after 6.0 s of 20.0 s. Hung after that:"
+    )
+
+
+def test_a_stopped_worker_is_missed_also_where_windows_of_torch_are_left_out():
+    window = TorchWindow(0, 0, "plain", "written", SECOND, 2 * SECOND, 10)
+    still = replace(a_training(GET, exit_code=143), torch_windows=(window,))
+
+    assert "killed by SIGTERM, after 6.0 s of 20.0 s. Hung after that" in said(still)
+
+
+def messages(*windows: int, process: int) -> list[Counter]:
+    return [Counter(window, process, IPC_MESSAGES, 3.0) for window in windows]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hangs"),
+    [
+        pytest.param((0, 1), (0,), True, id="tasks that nobody takes"),
+        pytest.param((0, 1), (0, 1), False, id="tasks and answers"),
+        pytest.param((0,), (0,), False, id="who never was answered"),
+    ],
+)
+def test_a_task_that_is_handed_out_now_and_then_ends_no_hang(before, after, hangs):
+    still = a_training(GET)
+    counters = [
+        *(each for process in before for each in messages(*range(10), process=process)),
+        *(each for process in after for each in messages(18, 24, 30, 36, process=process)),
+    ]
+    profile = build_profile(replace(still, counters=(*still.counters, *counters)))
+
+    assert (profile.hang is not None) is hangs
+    if profile.hang:
+        assert profile.hang.end_us - profile.hang.start_us == 14 * SECOND
+
+
+def test_a_process_that_ends_in_the_last_moment_of_a_hang_hung():
+    still = a_training(GET)
+    main, worker = still.processes
+    ended = replace(main, ended_us=still.windows[-1].start_us - 5000)
+
+    assert build_profile(replace(still, processes=(ended, worker))).hang is not None
+
+
+def test_a_few_seconds_of_work_before_a_hang_are_told_as_steady():
+    report = build_report(a_training(GET))
+
+    assert report.crash is not None
+    assert not report.crash.before_steady
+    assert [phase.kind for phase in report.phases] == [PhaseKind.STEADY, PhaseKind.HANG]

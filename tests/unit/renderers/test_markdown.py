@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rlprof.errors import UsageError
+from rlprof.model.activity import Component
 from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.renderers.markdown import MOST_CHARACTERS, RENDERER
@@ -222,3 +223,15 @@ def test_a_comment_has_room_for_it_whatever_was_found():
     assert "are left out here" in text
     assert "And 379 more" in text
     rendered(text)
+
+
+def test_a_wait_for_a_core_has_none_with_it():
+    parts = (
+        Component("waiting for a core", 0.6, 0.0, 0, None),
+        Component("inference", 0.4, 300.0, 1, None, priced_share=1.0),
+    )
+    text = RENDERER.render(a_report(seen={"components": parts}), {})
+
+    assert isinstance(text, str)
+    assert "| waiting for a core | 60 % |  |" in text.replace("\u00a0", " ")
+    assert "| inference | 40 % | 100 % |" in text.replace("\u00a0", " ")

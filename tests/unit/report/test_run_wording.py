@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from rlprof.model.activity import Component
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
@@ -183,6 +186,41 @@ def test_windows_tell_what_they_cost_and_what_an_update_is_made_of():
         "2 windows of its profiler, 100 ms, left out of every figure; "
         "303 ops per update with Adam (for-loop)"
     )
+
+
+def test_what_is_left_out_with_them_is_told_and_phases_add_up_to_the_run():
+    report = a_report(
+        seen={"torch_windows": (a_torch_window(cost_s=0.5),), "left_out_us": 3_000_000}
+    )
+    told = {name: unglued(text) for name, text in run_facts(report)}
+    shares = re.findall(r"\(([\d.]+) %\)", told["Phases"])
+
+    assert told["torch"].startswith(
+        "1 window of its profiler, 500 ms, 3.0 s left out of every figure, with what was recorded with it"
+    )
+    assert "left out 3.0 s" in told["Phases"]
+    length = sum(phase.end_us - phase.start_us for phase in report.phases) + 3_000_000
+    assert sum(map(float, shares)) == pytest.approx(100 * length / report.run.wall_us, abs=1)
+
+
+def test_reads_of_several_processes_at_one_place_are_told_once():
+    sites = (
+        a_sync_site(calls=800, per_step=0.8),
+        a_sync_site(pid=11, calls=700, per_step=0.7),
+        a_sync_site(method="numpy", calls=900, per_step=0.9),
+    )
+
+    assert lines(sites=sites)["Reads"].endswith(
+        "train.py:11 item (1.5 per step), train.py:11 numpy (0.9 per step)"
+    )
+
+
+def test_reads_are_told_per_update_where_that_is_what_is_counted():
+    report = a_report(seen={"sync_sites": (a_sync_site(),)})
+    report = replace(report, throughput=replace(report.throughput, unit="updates"))
+    told = dict(torch_lines(report))
+
+    assert told["Reads"].endswith("item (1 per update)")
 
 
 def test_on_a_gpu_they_tell_how_busy_it_was_and_stacks_do_not_count():

@@ -6,8 +6,10 @@ import gzip
 
 import pytest
 
+from rlprof.model.recording import SyncSite
 from rlprof.model.report import Report, TorchWindowRow
 from rlprof.report.build import build_report
+from rlprof.report.torch_facts import MOST_SITES
 from tests.factories import a_run
 from tests.trace_factory import TraceBuilder, a_trace
 
@@ -83,3 +85,29 @@ def test_a_window_without_a_gpu_has_operations_and_no_idle_gpu():
     assert row.idle == ()
     assert row.top_kernels == ()
     assert [operator.name for operator in row.top_ops] == ["aten::linear"]
+
+
+def test_lives_are_as_long_as_they_were_and_all_else_is_on_a_clock_without_the_windows():
+    run = a_run(start_up_s=0, steady_s=20).process(steps=1000).spends(20, "train.py:12 step")
+    report = build_report(run.torch_window(5.1, 5.2).torch_window(18.1, 18.3).recording())
+
+    assert report.run.wall_us == 20_000_000
+    assert [row.wall_s for row in report.processes] == [20.0]
+    assert report.phases[-1].end_us == report.run.wall_us - report.left_out_us == 19_000_000
+    assert [row.begun_s for row in report.torch_windows] == [5.0, 17.5]
+    assert [row.at_pace_us for row in report.processes] == [(0, 19_000_000)]
+
+
+def test_places_of_many_processes_take_no_room_from_others():
+    run = a_run(start_up_s=0, steady_s=10).process(steps=1000).spends(10, "train.py:12 step")
+    for _ in range(MOST_SITES + 5):
+        run.process("worker")
+    many = [
+        SyncSite(n, "act.py", "act", 3, "item", "cpu", 100, 0, 0) for n in range(MOST_SITES + 5)
+    ]
+    other = SyncSite(0, "learn.py", "learn", 8, "item", "cpu", 5, 0, 0)
+
+    rows = build_report(run.reads(*many, other).recording()).sync_sites
+
+    assert sum(row.file == "act.py" for row in rows) == len(many)
+    assert rows[-1].file == "learn.py"

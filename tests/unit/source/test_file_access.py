@@ -57,3 +57,14 @@ def test_names_that_the_file_imports_are_known():
 )  # fmt: skip
 def test_what_was_seen_counts_more_than_names(look, told):
     assert access("self.file.read(8)", self__file__read=look) == told
+
+
+@pytest.mark.parametrize("line", ["self.file.read(8)", "level = pickle.load(self.file)"])
+@pytest.mark.parametrize(
+    ("leads_to", "told"), [("file", Access.READ), ("pipe", None), ("socket", None)]
+)
+def test_a_stream_that_leads_to_somebody_is_no_file(line, leads_to, told):
+    look = f"type=_io.BufferedReader stream={leads_to}"
+    read = "type=method_descriptor function=_io.BufferedReader.read"
+
+    assert access(line, "import pickle", self__file=look, self__file__read=read) is told

@@ -103,3 +103,43 @@ def test_what_a_terminal_shows_is_printed():
     }
 
     assert sink("self.screen.flush()", **looks) is Sink.PRINT
+
+
+@pytest.mark.parametrize(
+    ("leads_to", "told"), [("file", Sink.SYNCS), ("pipe", None), ("socket", None)]
+)
+def test_a_message_to_somebody_is_no_output(leads_to, told):
+    stream = f"type=_io.TextIOWrapper stream={leads_to}"
+    flush = "type=method_descriptor function=_io.TextIOWrapper.flush"
+
+    assert sink("self.engine.flush()", self__engine=stream, self__engine__flush=flush) is told
+
+
+ASKED = "import sys\nfor line in sys.stdin:\n    pass"
+
+
+@pytest.mark.parametrize(
+    ("above", "line", "leads_to", "told"),
+    [
+        (ASKED, "sys.stdout.write(answer)", "pipe", None),
+        (ASKED, "print(answer)", "pipe", None),
+        (ASKED, "print(answer)", "file", Sink.PRINT),
+        (ASKED, "print(answer, file=log)", "pipe", Sink.PRINT),
+        ("import sys", "sys.stdout.write(answer)", "pipe", Sink.PRINT),
+        ("import sys", "print(answer)", "pipe", Sink.PRINT),
+    ],
+)
+def test_who_is_asked_on_standard_input_answers_on_standard_output(above, line, leads_to, told):
+    looks = {
+        "sys__stdout": f"type=_io.TextIOWrapper standard=1 stream={leads_to}",
+        "sys__stdout__write": "type=method_descriptor function=_io.TextIOWrapper.write",
+        "print": f"type=builtin_function_or_method function=print stream={leads_to}",
+    }
+
+    assert sink(line, above, **looks) is told
+
+
+def test_what_is_sent_through_asyncio_is_no_file():
+    look = "type=method function=asyncio.streams.StreamWriter.write file=/usr/lib/python3.11/asyncio/streams.py line=1"
+
+    assert sink("self.w.write(request)", self__w__write=look) is None

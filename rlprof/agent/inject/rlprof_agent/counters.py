@@ -165,6 +165,11 @@ def counted(name: str) -> int:
     return 0 if found is None else int(found.cell[0])
 
 
+def counters_of(kind: str) -> list[EventCounter]:
+    """Those there are by now whose names begin with ``kind``."""
+    return [each for name, each in list(_counters.items()) if name.startswith(kind)]
+
+
 def stated(owner: Any, name: str) -> Any:
     """The attribute ``name`` as ``owner`` or its class has it, properties included; None where neither does.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from . import foreign_errors, layout, optimized
+from .opened_streams import leads_to, printed_to
 from .plain_reads import (
     FUNCTIONS,
     INDEXED,
@@ -84,8 +85,12 @@ def described(value: Any, prefix: str = "") -> list[str]:
         fields.append(prefix + "function=" + joined(value.__module__, value.__name__))
     elif kind is not ModuleType:
         fields += _array(value, kind, prefix) or _object(value, kind, prefix)
-    if _is_standard(value.__self__ if kind is BuiltinFunctionType else value):
+    stream = value.__self__ if kind is BuiltinFunctionType else value
+    if _is_standard(stream):
         fields.append(prefix + "standard=1")
+    led = printed_to() if value is print else leads_to(stream)
+    if led:
+        fields.append(prefix + "stream=" + led)
     return fields
 
 

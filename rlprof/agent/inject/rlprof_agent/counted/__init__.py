@@ -25,6 +25,8 @@ WATCHED = {
     "pufferlib.environment": ("pufferlib_envs", "count_native_envs"),
     "pufferlib.pufferlib": ("pufferlib_envs", "count_native_envs"),
     "pufferlib.vector": ("pufferlib_envs", "count_vector_envs"),
+    "sb3_contrib.common.maskable.evaluation": ("evaluations", "count_apart"),
+    "stable_baselines3.common.evaluation": ("evaluations", "count_apart"),
     "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3_envs", "count_vec_envs"),
     "subprocess": ("process_starts", "count_subprocesses"),
     "torch._dynamo.variables.builder": ("torch_syncs", "stay_out_of_graphs"),

@@ -124,7 +124,8 @@ class PartTime:
             self._is_whole = True
         elif own_ns > 0:
             steps, calls = self._counts()
-            self._learn(steps - before[0], calls - before[1], own_ns)
+            # Fewer than before where those of an evaluation were taken out.
+            self._learn(max(0, steps - before[0]), calls - before[1], own_ns)
             self._left = self._drawn_turns(own_ns)
             if self._left > 0 and self._pace is not None:
                 self.put(AWAY)
