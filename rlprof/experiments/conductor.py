@@ -82,6 +82,8 @@ class TryPlan:
     """True to free the training of each of its parts in turn, in place of trying findings."""
     keeps_going: bool = False
     """True if the training goes on untreated once all is measured."""
+    makes_runs: bool = True
+    """True if somebody makes runs for what cannot be switched, once the training has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,10 @@ class Conductor:
         for planned in [each for each in self._waiting if not each.options]:
             self.tell(words.not_tried(planned))
         self.restarts = [each for each in self._waiting if each.options and each.options[0].restart]
+        if not self.plan.makes_runs:
+            for planned in self.restarts:
+                self.tell(words.takes_own_runs(planned))
+            self.restarts = []
         self._waiting = [
             each for each in self._waiting if each.options and not each.options[0].restart
         ]

@@ -473,6 +473,18 @@ def test_what_needs_a_restart_is_left_for_runs_of_its_own(play):
     assert conductor.budget_left_s == pytest.approx(60 - experiment.seconds)
 
 
+def test_where_nobody_makes_runs_that_is_told(play):
+    world = World({"first": 0.5}, [a_plan(a_restart("other"), *ONE.findings)])
+
+    conductor, told = play(world, seconds=60, makes_runs=False)
+
+    assert told[:2] == [
+        "does not try ipc-per-step (train.py:7): it takes runs of its own, as `rlprof try` makes them",
+        "the training is steady: 1 finding to try, in 120 s at most",
+    ]
+    assert conductor.restarts == []
+
+
 def test_nothing_is_left_of_a_budget_that_was_spent(play):
     conductor, _ = play(World({"first": 0.5}, [ONE]), seconds=60, budget_s=20.0)
     conductor.experiments *= 5

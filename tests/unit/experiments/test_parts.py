@@ -102,9 +102,7 @@ def test_each_part_is_planned_as_a_ceiling():
     assert environment.place == "my_env.py:30"
     assert (environment.low, environment.high) == (pytest.approx(0.5), pytest.approx(0.5))
     assert (option.treatment, option.kind) == ("free-environment", "ceiling")
-    assert option.does == (
-        "answers step from memory, so that environment costs next to nothing"
-    )
+    assert option.does == ("answers step from memory, so that environment costs next to nothing")
     assert option.parts == [
         {
             "way": "call",
