@@ -218,7 +218,7 @@ def _experimenter(run_file: Path) -> Experimenter:
     from rlprof.experiments.conductor import BUDGET_S, Conductor, TryPlan
 
     return Conductor(
-        TryPlan(run_file, BUDGET_S, keeps_going=True),
+        TryPlan(run_file, BUDGET_S, keeps_going=True, makes_runs=False),
         tell=lambda line: say_in_time(f"rlprof: {line}\n"),
     )
 

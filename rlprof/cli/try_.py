@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rlprof.experiments.plan import PlannedFinding
 
 _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
+_NUMBER: Final = re.compile(r"[1-9][0-9]*")
 _EVERY: Final = 50
 
 
@@ -196,7 +197,7 @@ def _own(skip: list[str], memo: list[str], with_: list[str]) -> list[PlannedFind
     planned = []
     for text in skip:
         module, qualname, value = _parts(text, "--skip")
-        if not (value or str(_EVERY)).isdigit():
+        if value is not None and _NUMBER.fullmatch(value) is None:
             raise _bad(text, "--skip", "my_pkg.mod:Learner.publish=50")
         every = int(value or _EVERY)
         planned.append(_planned("skip", module, qualname, {"what": "every", "every": every}))
@@ -209,7 +210,7 @@ def _own(skip: list[str], memo: list[str], with_: list[str]) -> list[PlannedFind
         module, qualname, value = _parts(text, "--with")
         file, colon, function = (value or "").rpartition(":")
         path = Path(file)
-        if not colon or not path.is_file():
+        if not colon or not function.isidentifier() or not path.is_file():
             raise _bad(text, "--with", "train:compute_gae=faster.py:compute_gae")
         part: dict[str, str | int] = {
             "what": "replaced",
@@ -252,7 +253,7 @@ def _bad(text: str, option: str, example: str) -> UsageError:
 
 
 def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|)", text.strip())
+    match = re.fullmatch(r"(?P<number>[0-9]+(\.[0-9]+)?)\s*(?P<unit>s|m|min|)", text.strip())
     if match is None or not float(match["number"]):
         raise UsageError(
             f"--budget {text} is not a time",

@@ -82,6 +82,8 @@ class TryPlan:
     """True to free the training of each of its parts in turn, in place of trying findings."""
     keeps_going: bool = False
     """True if the training goes on untreated once all is measured."""
+    makes_runs: bool = True
+    """True if somebody makes runs for what cannot be switched, once the training has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +184,16 @@ class Conductor:
             return
         self._made = plan
         self._waiting = self._chosen(plan)
+        if self.failure is not None and not self._waiting:
+            self._give_up(self.failure)
+            return
         for planned in [each for each in self._waiting if not each.options]:
             self.tell(words.not_tried(planned))
         self.restarts = [each for each in self._waiting if each.options and each.options[0].restart]
+        if not self.plan.makes_runs:
+            for planned in self.restarts:
+                self.tell(words.takes_own_runs(planned))
+            self.restarts = []
         self._waiting = [
             each for each in self._waiting if each.options and not each.options[0].restart
         ]
@@ -329,13 +338,17 @@ class Conductor:
 
     def _leave_to_its_end(self, bench: Bench, now_s: float) -> None:
         """Treat nothing any more: what the training does now, such as a last checkpoint, is done once."""
+        if bench.is_recorded:
+            # Nothing was treated by now; and to ask for agents would end their stacks.
+            return
         leave(bench.agents())
         if self._under_way is not None:
             self._keep(bench, TryEnd(TryOutcome.CUT_SHORT, "the training was told to end"), now_s)
 
     def _see_off(self, bench: Bench) -> float:
         """End the training as its user would, and then less politely."""
-        leave(bench.agents())
+        if not bench.is_recorded:
+            leave(bench.agents())
         if self.plan.keeps_going:
             return WAIT_S
         if not self._end.has_begun:

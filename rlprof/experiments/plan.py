@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,12 +15,16 @@ from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Recording
+from rlprof.recording.treatment_desk import TreatmentPart
 from rlprof.report.findings import look_into
 from rlprof.source.values import Values
 from rlprof.units import percent
 
 STEADY_S: Final = 5.0
 """Length of the steady phase from which on its findings are worth a try."""
+
+_OF_FUNCTIONS: Final = ("module", "qualname", "attribute", "file", "line", "name")
+"""Fields by which a part names a function."""
 
 NO_TREATMENT: Final = "rlprof knows no way to try this one"
 
@@ -169,7 +173,7 @@ def _planned(
                 treatment.id,
                 treatment.does,
                 treatment.kind.value,
-                [dict(part) for part in parts],
+                [dict(part) for part in _one_a_function(parts)],
                 treatment.changes_load,
                 treatment.restart,
             )
@@ -187,6 +191,16 @@ def _planned(
         options=options,
         refusal="" if options else _refusal(priced.finding.detector, refusals),
     )
+
+
+def _one_a_function(parts: Iterable[TreatmentPart]) -> Iterator[TreatmentPart]:
+    """Yield the first of those parts that change calls of the same function: an agent refuses to change it twice."""
+    changed = set()
+    for part in parts:
+        function = tuple(part.get(name) for name in _OF_FUNCTIONS)
+        if part["way"] != "call" or function not in changed:
+            yield part
+        changed.add(function)
 
 
 def _refusal(detector: str, refusals: Sequence[str]) -> str:

@@ -29,6 +29,10 @@ def not_tried(planned: PlannedFinding) -> str:
     return f"does not try {_name(planned)}: {planned.refusal}"
 
 
+def takes_own_runs(planned: PlannedFinding) -> str:
+    return f"does not try {_name(planned)}: it takes runs of its own, as `rlprof try` makes them"
+
+
 def no_time_for(planned: PlannedFinding) -> str:
     return f"did not try {_name(planned)}: the budget is spent (--budget)"
 

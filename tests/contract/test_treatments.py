@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.agent.inject.rlprof_agent.treatments import WAYS
+from rlprof.agent.inject.rlprof_agent.treatments.restarts import _RESTARTS, watched
 from rlprof.discovery import discover_detectors
 from rlprof.experiments import treatments as package
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
@@ -148,10 +149,20 @@ def test_the_page_of_a_detector_says_how_to_try_it(detector):
         assert line == f"Try: no treatment; {UNTRIED[detector]}."
 
 
+def test_one_that_needs_a_restart_has_no_parts_and_is_known_to_the_agent(treatment):
+    if treatment.restart:
+        assert not treatment.parts(a_patient(min(treatment.findings)))
+        assert watched(treatment.restart)
+
+
+def test_every_restart_that_the_agent_knows_is_asked_for_by_some():
+    assert {each.restart for each in TREATMENTS} - {""} == _RESTARTS.keys()
+
+
 def test_its_parts_are_understood_by_the_agent(treatment):
     parts = treatment.parts(a_patient(min(treatment.findings)))
 
-    assert parts
+    assert bool(parts) != bool(treatment.restart)
     assert as_bytes(parts)
     for part in parts:
         way = str(part["way"])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.model.experiment import TreatmentKind
 from rlprof.runfile.reader import read_run
 from tests.live_processes import Running, cli, is_alive, processes_with, wait_until
 
@@ -156,10 +157,7 @@ def test_a_gain_is_measured_and_the_training_ended(write, start_try):
     assert code == 0, trying.err
     assert not is_alive(pid)
     recording = read_run(trying.running.run_file)
-    experiments = getattr(recording, "experiments", None)
-    if experiments is None:
-        pytest.skip("run files do not hold experiments yet")
-    (experiment,) = experiments
+    (experiment,) = recording.experiments
     assert (experiment.finding, experiment.treatment) == ("eager-log-format", "lazy-log-text")
     assert experiment.measured is not None
     assert experiment.measured.low > 0.5
@@ -230,6 +228,26 @@ def test_a_worker_that_is_killed_leaves_the_others_to_be_measured(write, start_t
     assert re.search(r"×, \d+ pairs|×\), \d+ pairs|not clear", line), trying.err
     assert "Traceback (most recent call last)" not in trying.err.partition("all is measured")[0]
 
+
+PARTS = """
+import rlprof
+
+class GridWorld:
+    def step(self, action):
+        total = 0
+        for number in range(4000):
+            total += number * action
+        return [float(total)], 0.0, False
+
+def train(env):
+    while True:
+        for _ in range(25):
+            env.step(1)
+            sum(range(500))
+            rlprof.step()
+
+train(GridWorld())
+"""
 
 SAVES = """
 import os, time
@@ -336,3 +354,44 @@ def test_a_training_that_ends_too_early_is_told_so(write, start_try):
     assert code != 0
     assert "the training ended before its steady phase had begun" in trying.err
     assert trying.running.popen.stdout.read() == b"end\n"
+
+
+def test_a_normal_run_tries_and_trains_on_to_its_own_end(write, start, tmp_path):
+    text = TRAIN.replace('print("end", flush=True)', 'print("end", flush=True); sys.exit(7)')
+    running = start(write(text), options=["--try"], report=True)
+    trying = Trying(running, tmp_path)
+    line = trying.wait_told("eager-log-format: ")
+    steps = trying.notes()[-1][0]
+
+    wait_until(lambda: trying.is_untreated(after=steps + 500), "it trains on")
+    (tmp_path / "stop").touch()
+    code = trying.finish()
+
+    assert re.search(r"×, \d+ pairs|×\), \d+ pairs|not clear", line), trying.err
+    assert code == 7, trying.err
+    assert running.popen.stdout.read().endswith(b"end\n")
+    assert "ends the training" not in trying.err
+    recording = read_run(running.run_file)
+    assert recording.run.exit_code == 7
+    tried = {each.finding: each.treatment for each in recording.experiments}
+    assert tried["eager-log-format"] == "lazy-log-text"
+    report = trying.err.rpartition("Tried while the training ran")[2]
+    assert "eager-log-format" in report
+    assert "lazy-log-text" in report
+
+
+def test_parts_of_training_are_freed_in_turn(write, start_try):
+    trying = start_try(write(PARTS), options=["--ceilings", "--budget", "30s"])
+
+    line = trying.wait_told("free-environment ")
+    trying.wait_told(": at most ")
+    code = trying.finish()
+
+    assert "answers step from memory, so that environment costs next to nothing" in line
+    assert code == 0, trying.err
+    first, *_ = read_run(trying.running.run_file).experiments
+    assert (first.finding, first.treatment) == ("", "free-environment")
+    assert first.kind is TreatmentKind.CEILING
+    assert first.measured is not None
+    # Of nine tenths or so, on a machine that others use, too.
+    assert first.measured.low > 0.5

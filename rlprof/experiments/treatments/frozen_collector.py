@@ -15,9 +15,10 @@ _NEVER: Final = 10**9
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
     asked_for = [
-        patient.call_in_c("every", file, line, "gc", "collect", every=_NEVER)
-        for file, line in patient.places
-        if _collects(patient, file, line)
+        patient.call_in_c("every", place.file, place.line, "gc", "collect", every=_NEVER)
+        # Not by ``places``: the finding may name no line, and the collector can be set all the same.
+        for place in patient.finding.locations
+        if _collects(patient, place.file, place.line)
     ]
     # One alone: two would stand in for the same function.
     return [setting("collector"), *asked_for[:1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from types import SimpleNamespace
@@ -105,6 +106,40 @@ def test_one_part_that_is_absent_leaves_the_others(program, its_try):
 
     with its_try.on(gone, program.call("every", program.step, every=2)):
         assert program.step.__code__ is not code
+
+
+def test_two_that_change_one_function_are_refused_and_leave_it_its_own(program, its_try):
+    before = program.step.__code__, program.other.__code__
+    its_try.arm(
+        program.call("every", program.other, every=2),
+        program.call("every", program.step, every=2),
+        program.call("from-memory", program.step),
+    )
+
+    told = its_try.want(True)
+
+    assert (told.state, told.why) == (REFUSED, "two treatments change step")
+    assert (program.step.__code__, program.other.__code__) == before
+    its_try.leave()
+
+
+def test_two_that_stand_in_for_one_function_in_c_are_refused_too(its_try):
+    collect = gc.collect
+    part = {"way": "call", "what": "every", "module": "gc", "attribute": "collect", "every": 2}
+    its_try.arm(part, {**part, "every": 3})
+
+    told = its_try.want(True)
+
+    assert (told.state, told.why) == (REFUSED, "two treatments change collect")
+    assert gc.collect is collect
+
+
+def test_one_after_another_may_change_the_same_function(program, its_try):
+    for what in "every", "from-memory", "every":
+        its_try.arm(program.call(what, program.step, every=2))
+        for _ in range(2):
+            assert its_try.want(True).state is ON
+            assert its_try.want(False).state is OFF
 
 
 def test_one_part_that_is_refused_refuses_all(program, its_try):
@@ -246,7 +281,7 @@ def test_a_beat_that_comes_before_the_treatment_keeps_it(program, its_try, clock
 def test_a_forked_child_starts_untreated(program, monkeypatch):
     """As ``_renew_cells`` has it; the parent stays as it is."""
     its_try = Try()
-    monkeypatch.setattr(treatments, "_trial", its_try.trial)
+    monkeypatch.setattr(treatments, "_treatment", its_try.trial)
     code = program.step.__code__
     with its_try.on(program.call("every", program.step, every=2)):
         child = os.fork()

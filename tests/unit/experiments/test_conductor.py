@@ -13,13 +13,20 @@ import pytest
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.experiments import conductor as module
 from rlprof.experiments.conductor import (
+    FED_SLOT_S,
+    FINE_POLL,
     FIRST_PLAN_S,
+    LONGEST_TRY_S,
+    MOST_BOTH_SLOTS,
     NEXT_PLAN,
+    POLL,
+    SHORTEST_SLOT_S,
     Conductor,
     TryPlan,
 )
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
+from rlprof.recording import ending
 from rlprof.recording.ending import KILL_AFTER_S, TERMINATE_AFTER_S
 from rlprof.recording.experimenting import AgentOfProcess, CpuTimes
 from rlprof.recording.treatment_desk import TreatmentState
@@ -38,6 +45,7 @@ class World:
         """What each treatment saves, by its ``what``."""
         self.plans = list(plans)
         self.asked_at_s: list[float] = []
+        self.asked_for_ceilings: list[bool] = []
         self.processes = [Process()]
         self.rate = 200.0
         self.interrupted_s: list[float] = []
@@ -48,8 +56,12 @@ class World:
         """Cores that other programs use."""
         self.is_told_to_end = False
         self.is_recorded = True
+        self.asked_for_agents = 0
         self.texts_kept = 0
         self.stopped_planner = False
+        self.has_core = 1.0
+        """Part of the time in which it has one."""
+        self._queued_s = 0.0
         self._made = 0.0
 
     # The bench
@@ -59,6 +71,7 @@ class World:
         return self.now_s - self.begun_s
 
     def agents(self) -> list[AgentOfProcess]:
+        self.asked_for_agents += 1
         return agents(self.processes)
 
     def stop_recording(self) -> None:
@@ -72,6 +85,10 @@ class World:
 
     def cpu_times(self) -> CpuTimes:
         return CpuTimes(self.elapsed_s, self.elapsed_s * (1 + self.others))
+
+    def queued_s(self, pid: int) -> float:
+        assert pid == 1000
+        return self._queued_s
 
     def keep(self, experiments: Sequence[Experiment]) -> None:
         self.kept.append(len(experiments))
@@ -96,6 +113,7 @@ class World:
         until_s = self.now_s + max(seconds, POLL_S)
         while self.now_s < until_s:
             self.now_s += POLL_S
+            self._queued_s += (1 - self.has_core) * POLL_S
             for process in self.processes:
                 process.lives(self.now_s)
                 rate = self.rate
@@ -105,8 +123,9 @@ class World:
                 self._made += POLL_S * rate
                 process.counts["steps"] = int(self._made)
 
-    def planner(self, _file: Path, _now_s: float) -> Any:
+    def planner(self, _file: Path, _now_s: float, *, of_ceilings: bool) -> Any:
         self.asked_at_s.append(self.elapsed_s)
+        self.asked_for_ceilings.append(of_ceilings)
         plan = self.plans.pop(0)
 
         def made(_: float) -> Plan:
@@ -131,6 +150,7 @@ def play(monkeypatch):
             monotonic=lambda: world.now_s, monotonic_ns=lambda: int(world.now_s * 1e9)
         )
         monkeypatch.setattr(module, "time", clock)
+        monkeypatch.setattr(ending, "time", clock)
         monkeypatch.setattr(module, "PlannerProcess", world.planner)
         told: list[str] = []
         wishes = {"budget_s": 120.0} | wishes
@@ -265,6 +285,43 @@ def test_a_finding_that_is_not_there_is_told_and_nothing_tried(play):
     assert world.interrupted_s
 
 
+def test_a_finding_that_is_not_there_does_not_end_a_training_that_is_to_go_on(play):
+    world = World({}, [ONE])
+
+    conductor, told = play(world, seconds=60, finding="three", keeps_going=True)
+
+    assert told == [
+        "nothing is tried: there is no finding three in this training; its findings are: 1 one"
+    ]
+    assert conductor.failure is not None
+    assert conductor.failure.slug == "no-such-finding"
+    assert world.ended_s == []
+    # Nothing was measured, so that nothing keeps it from being recorded.
+    assert world.is_recorded
+    assert world.asked_for_agents == 0
+
+
+@pytest.mark.parametrize("plan", [a_plan(counter=""), MeasureError("no plan", slug="s", hint="h")])
+def test_whatever_fails_a_training_that_is_to_go_on_is_not_ended(plan, play):
+    world = World({}, [plan])
+
+    conductor, told = play(world, seconds=60, keeps_going=True)
+
+    assert conductor.failure is not None
+    assert [line.partition(":")[0] for line in told] == ["nothing is tried"]
+    assert world.ended_s == []
+    assert world.is_recorded
+
+
+def test_own_treatments_are_tried_beside_a_finding_that_is_not_there(play):
+    world = World({"skip": 0.3}, [ONE])
+
+    conductor, _ = play(world, seconds=60, finding="three", own=[own()])
+
+    assert [each.treatment for each in conductor.experiments] == ["skip"]
+    assert conductor.failure is not None
+
+
 def test_where_nothing_is_found_the_training_is_ended(play):
     world = World({}, [a_plan()])
 
@@ -310,7 +367,9 @@ def test_gains_are_tried_together_at_last(play):
     # Without what gains nothing, and without what changes results.
     assert last.measured is not None
     assert last.measured.median == pytest.approx(1 - 0.7 * 0.5, abs=0.05)
-    assert (last.finding, last.predicted) == ("", None)
+    assert last.finding == ""
+    # What each was said to save of what the others leave.
+    assert last.predicted == pytest.approx((1 - 0.9**2, 1 - 0.1**2))
     assert world.kept == [1, 2, 3, 4, 5]
 
 
@@ -390,6 +449,120 @@ def test_workers_that_come_and_go_are_counted(play):
 
     assert gone
     assert [each.finding for each in conductor.experiments] == ["one"]
+
+
+# Runs of their own
+
+
+def a_restart(name: str, rank: int = 1) -> PlannedFinding:
+    option = PlannedOption(name, f"does {name}", "gain", [], restart=name)
+    return a_finding("ipc-per-step", option, rank=rank)
+
+
+def test_what_needs_a_restart_is_left_for_runs_of_its_own(play):
+    world = World({"first": 0.5}, [a_plan(a_restart("other"), *ONE.findings)])
+
+    conductor, told = play(world, seconds=100, budget_s=60.0)
+
+    assert told[0] == (
+        "the training is steady: 2 findings to try, 1 of them by runs of their own, in 60 s at most"
+    )
+    assert [each.finding for each in conductor.restarts] == ["ipc-per-step"]
+    assert [each.finding for each in conductor.experiments] == ["one"]
+    (experiment,) = conductor.experiments
+    assert conductor.budget_left_s == pytest.approx(60 - experiment.seconds)
+
+
+def test_where_nobody_makes_runs_that_is_told(play):
+    world = World({"first": 0.5}, [a_plan(a_restart("other"), *ONE.findings)])
+
+    conductor, told = play(world, seconds=60, makes_runs=False)
+
+    assert told[:2] == [
+        "does not try ipc-per-step (train.py:7): it takes runs of its own, as `rlprof try` makes them",
+        "the training is steady: 1 finding to try, in 120 s at most",
+    ]
+    assert conductor.restarts == []
+
+
+def test_nothing_is_left_of_a_budget_that_was_spent(play):
+    conductor, _ = play(World({"first": 0.5}, [ONE]), seconds=60, budget_s=20.0)
+    conductor.experiments *= 5
+
+    assert conductor.budget_left_s == 0
+
+
+# Parts of training
+
+
+@pytest.mark.parametrize("ceilings", [False, True])
+def test_a_plan_of_parts_of_training_is_made_where_that_is_asked_for(ceilings, play):
+    world = World({"first": 0.5}, [ONE])
+
+    play(world, seconds=20, ceilings=ceilings)
+
+    assert world.asked_for_ceilings == [ceilings]
+
+
+def test_parts_of_training_are_ceilings_and_never_tried_together(play):
+    parts = [
+        PlannedFinding(
+            "", rank, "", "train.py", 7, "step", 0.4, 0.4, [option(name, kind="ceiling")]
+        )
+        for rank, name in enumerate(["free-environment", "free-learning"], 1)
+    ]
+    world = World({"free-environment": 0.4, "free-learning": 0.3}, [a_plan(*parts)])
+
+    conductor, _ = play(world, seconds=150, ceilings=True)
+
+    told = [(each.treatment, each.kind) for each in conductor.experiments]
+    assert told == [
+        ("free-environment", TreatmentKind.CEILING),
+        ("free-learning", TreatmentKind.CEILING),
+    ]
+
+
+# How often counts are read, and how long slots are
+
+
+def test_time_without_a_core_is_left_out_of_one_process(play):
+    world = World({"first": 0.5}, [ONE])
+    world.has_core = 0.5
+
+    conductor, _ = play(world, seconds=80)
+
+    (experiment,) = conductor.experiments
+    assert experiment.measured is not None
+    assert experiment.measured.median == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("processes", "wait_s"), [(1, FINE_POLL * SHORTEST_SLOT_S), (2, POLL * FED_SLOT_S)]
+)
+def test_counts_are_read_less_often_where_units_are_short_beside_slots(processes, wait_s, play):
+    world = World({"first": 0.5}, [ONE])
+    world.processes = [Process() for _ in range(processes)]
+    waits = []
+
+    def looks(conductor: Conductor) -> bool:
+        if conductor._under_way is not None:
+            waits.append(conductor._poll_s(world.agents()))
+        return False
+
+    play(world, seconds=20, stop=looks)
+
+    assert set(waits) == {wait_s}
+
+
+def test_slots_that_are_compared_with_longer_ones_get_the_time_for_them(play):
+    world = World({"first": 0.5}, [ONE])
+    world.processes = [Process(), Process()]
+
+    conductor, _ = play(world, seconds=120)
+
+    (experiment,) = conductor.experiments
+    assert experiment.slot_s == 2 * FED_SLOT_S
+    assert LONGEST_TRY_S < experiment.seconds <= MOST_BOTH_SLOTS * FED_SLOT_S
 
 
 # The end

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from rlprof.discovery import discover_detectors
-from rlprof.experiments.base import CannotTreatError, Patient, Treatment, setting
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call, setting
 from rlprof.experiments.discovered import treatments
 from rlprof.experiments.plan import NO_TREATMENT, Plan, PlannedFinding, plan_experiments
 from rlprof.model.experiment import TreatmentKind
@@ -71,7 +71,7 @@ def a_treatment(
         return parts or [setting(name)]
 
     return Treatment(
-        name, f"does {name}", TreatmentKind.GAIN, frozenset({"eager-log-format"}), fit, order
+        name, f"does {name}", TreatmentKind.GAIN, frozenset({"eager-log-format"}), fit, order=order
     )
 
 
@@ -97,6 +97,7 @@ def test_a_finding_is_planned_with_its_place_its_price_and_its_treatment():
             "line": TRAIN.line("@staticmethod"),
             "name": "step",
             "at": TRAIN.line("logger.debug"),
+            "lines": str(TRAIN.line("logger.debug")),
         }
     ]
 
@@ -148,6 +149,20 @@ def test_treatments_come_in_their_order():
     found = planned(plan_of(a_training(), known), "eager-log-format")
 
     assert [option.treatment for option in found.options] == ["c", "a", "b"]
+
+
+def test_of_parts_that_change_the_same_function_there_is_the_first():
+    """As of two lines that both call it: the agent would refuse the second."""
+    step = call("every", "train.py", 7, "step", every=50)
+    lines = [{**step, "from_line": line} for line in (9, 30)]
+    other = call("every", "train.py", 20, "other", every=50)
+
+    (option,) = planned(
+        plan_of(a_training(), [a_treatment("a", [*lines, other, setting("x"), setting("x")])]),
+        "eager-log-format",
+    ).options
+
+    assert option.parts == [lines[0], other, setting("x"), setting("x")]
 
 
 def test_one_that_does_not_fit_leaves_the_others():
@@ -285,6 +300,11 @@ def test_a_call_is_left_out_where_it_was_seen_what_it_calls():
         "line": 7,
         "name": "step",
         "every": 50,
+        "messages": 1,
+        # For the calls of that line alone.
+        "from_file": "train.py",
+        "from_line": CALL_LINE[1],
+        "to_line": CALL_LINE[1],
     }
 
 
@@ -322,6 +342,7 @@ def test_the_function_around_the_line_is_answered_from_memory():
 )
 def test_where_nothing_is_known_of_the_place_it_is_refused_or_fits(name, finding):
     with suppress(CannotTreatError):
-        parts = by_id(name).parts(a_patient(finding))
-        assert parts
+        treatment = by_id(name)
+        parts = treatment.parts(a_patient(finding))
+        assert parts or treatment.restart
         as_bytes(parts)

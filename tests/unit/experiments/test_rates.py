@@ -16,7 +16,7 @@ WITHOUT_CYCLES = Rhythm(0.01, 0.0)
 def log_of(*counts: tuple[float, int]) -> CountLog:
     log = CountLog()
     for at_s, total in counts:
-        log.add(at_s, total)
+        log.add(StepTotal(at_s, total))
     return log
 
 
@@ -27,30 +27,34 @@ def cycles(number: int, *, steps: int, step_s: float, pause_s: float) -> CountLo
         for _ in range(steps):
             now_s += step_s
             total += 1
-            log.add(now_s, total)
+            log.add(StepTotal(now_s, total))
         now_s += pause_s
     return log
+
+
+def rate(begun: StepTotal, ended: StepTotal) -> float | None:
+    return rate_between(begun, ended, leaves_queue_out=False)
 
 
 def test_only_changes_are_kept():
     log = log_of((1.0, 5), (1.1, 5), (1.2, 6), (1.3, 6), (1.4, 4))
 
-    assert log.counts == [(1.0, 5), (1.2, 6)]
+    assert log.counts == [StepTotal(1.0, 5), StepTotal(1.2, 6)]
 
 
 def test_those_since_a_moment():
     log = log_of((1.0, 1), (2.0, 2), (3.0, 3))
 
-    assert log.since(2.0) == [(2.0, 2), (3.0, 3)]
-    assert log.since(2.5) == [(3.0, 3)]
+    assert log.since(2.0) == [StepTotal(2.0, 2), StepTotal(3.0, 3)]
+    assert log.since(2.5) == [StepTotal(3.0, 3)]
     assert log.since(4.0) == []
 
 
 def test_a_boundary_is_the_first_count_from_a_moment_on():
     log = log_of((1.0, 1), (2.0, 2), (3.0, 3))
 
-    assert log.boundary(2.0, WITHOUT_CYCLES) == (2.0, 2)
-    assert log.boundary(2.1, WITHOUT_CYCLES) == (3.0, 3)
+    assert log.boundary(2.0, WITHOUT_CYCLES) == StepTotal(2.0, 2)
+    assert log.boundary(2.1, WITHOUT_CYCLES) == StepTotal(3.0, 3)
     assert log.boundary(3.1, WITHOUT_CYCLES) is None
     assert CountLog().boundary(0.0, WITHOUT_CYCLES) is None
 
@@ -59,16 +63,16 @@ def test_with_cycles_it_is_the_first_count_after_a_long_pause():
     log = log_of((1.0, 1), (1.1, 2), (1.6, 3), (1.7, 4), (2.2, 5))
     rhythm = Rhythm(0.6, 0.3)
 
-    assert log.boundary(1.0, rhythm) == (1.6, 3)
-    assert log.boundary(1.6, rhythm) == (1.6, 3)
-    assert log.boundary(1.65, rhythm) == (2.2, 5)
+    assert log.boundary(1.0, rhythm) == StepTotal(1.6, 3)
+    assert log.boundary(1.6, rhythm) == StepTotal(1.6, 3)
+    assert log.boundary(1.65, rhythm) == StepTotal(2.2, 5)
     assert log.boundary(2.3, rhythm) is None
 
 
 def test_a_pause_that_began_before_the_moment_counts_as_well():
     log = log_of((1.0, 1), (2.0, 2))
 
-    assert log.boundary(1.5, Rhythm(1.0, 0.5)) == (2.0, 2)
+    assert log.boundary(1.5, Rhythm(1.0, 0.5)) == StepTotal(2.0, 2)
 
 
 @pytest.mark.parametrize("number", range(5))
@@ -92,7 +96,7 @@ def test_uneven_steps_are_no_cycles(seed):
     noise, log, now_s = random.Random(seed), CountLog(), 0.0
     for total in range(500):
         now_s += noise.uniform(0.01, 0.03)
-        log.add(now_s, total)
+        log.add(StepTotal(now_s, total))
 
     rhythm = log.rhythm(0.0)
 
@@ -116,7 +120,7 @@ def test_pauses_for_single_episodes_end_no_cycle():
         for step in range(128):
             now_s += 0.03 if step % 40 == 39 else 0.002
             total += 1
-            log.add(now_s, total)
+            log.add(StepTotal(now_s, total))
         now_s += 0.8
 
     rhythm = log.rhythm(0.0)
@@ -130,7 +134,7 @@ def test_rare_pauses_are_no_cycles():
     log, now_s = CountLog(), 0.0
     for total in range(2000):
         now_s += 0.05 if total % 500 == 499 else 0.01
-        log.add(now_s, total)
+        log.add(StepTotal(now_s, total))
 
     rhythm = log.rhythm(0.0)
 
@@ -142,7 +146,7 @@ def test_a_rhythm_is_of_what_came_since_a_moment():
     log = cycles(4, steps=50, step_s=0.001, pause_s=0.5)
     begun_s = log.counts[-1].at_s + 0.001
     for number in range(100):
-        log.add(begun_s + 0.01 * number, 1000 + number)
+        log.add(StepTotal(begun_s + 0.01 * number, 1000 + number))
 
     rhythm = log.rhythm(begun_s)
 
@@ -153,10 +157,53 @@ def test_a_rhythm_is_of_what_came_since_a_moment():
 def test_no_rate_where_nothing_was_counted():
     one = StepTotal(1.0, 5)
 
-    assert rate_between(one, one) is None
-    assert rate_between(one, StepTotal(2.0, 5)) is None
-    assert rate_between(StepTotal(2.0, 9), one) is None
-    assert rate_between(one, StepTotal(3.0, 9)) == 2.0
+    assert rate(one, one) is None
+    assert rate(one, StepTotal(2.0, 5)) is None
+    assert rate(StepTotal(2.0, 9), one) is None
+    assert rate(one, StepTotal(3.0, 9)) == 2.0
+
+
+def test_the_time_without_a_core_is_left_out_where_that_is_asked_for():
+    begun, ended = StepTotal(1.0, 5, 0.5), StepTotal(3.0, 9, 1.5)
+
+    assert rate_between(begun, ended, leaves_queue_out=False) == 2.0
+    assert rate_between(begun, ended, leaves_queue_out=True) == 4.0
+
+
+def test_no_rate_where_there_was_no_core_at_all():
+    """Of two clocks that are read one after the other, the second may be ahead."""
+    assert rate_between(StepTotal(1.0, 5), StepTotal(2.0, 9, 1.01), leaves_queue_out=True) is None
+
+
+def test_waits_for_a_core_are_no_pauses_that_end_a_cycle():
+    log, queued_s = CountLog(), 0.0
+    for total in range(500):
+        queued_s += 0.2 if total % 40 == 39 else 0.0
+        log.add(StepTotal(0.01 * total + queued_s, total, queued_s))
+
+    rhythm = log.rhythm(0.0)
+
+    assert rhythm is not None
+    assert rhythm.unit_s == pytest.approx(0.01)
+    assert not rhythm.has_cycles
+
+
+@pytest.mark.parametrize(("spread", "has_cycles"), [(0.0, True), (0.2, True), (0.8, False)])
+def test_cycles_are_regular(spread, has_cycles):
+    """Episodes that end by chance are none: their lengths say nothing of where one begins."""
+    log, now_s, total = CountLog(), 0.0, 0
+    for number in range(20):
+        longer = spread if number % 2 else -spread
+        for _ in range(round(100 * (1 + longer))):
+            now_s += 0.004
+            total += 1
+            log.add(StepTotal(now_s, total))
+        now_s += 0.1
+
+    rhythm = log.rhythm(0.0)
+
+    assert rhythm is not None
+    assert rhythm.has_cycles is has_cycles
 
 
 @given(
@@ -180,14 +227,14 @@ def test_of_whole_cycles_the_rate_is_that_of_the_program(steps, step_s, share, b
 
     assert first is not None
     assert last is not None
-    assert rate_between(first, last) == pytest.approx(steps / cycle_s)
+    assert rate(first, last) == pytest.approx(steps / cycle_s)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.integers(0, 10**9)), max_size=60))
 def test_no_counts_are_an_error(told):
     log = CountLog()
     for (at_s, _), total in zip(sorted(told), sorted(total for _, total in told), strict=True):
-        log.add(at_s, total)
+        log.add(StepTotal(at_s, total))
 
     rhythm = log.rhythm(0.0)
 

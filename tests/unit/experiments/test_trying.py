@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rlprof.experiments.rates import CountLog, Rhythm
+from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.trying import (
     ARMED_WITHIN_S,
     UNREACHED_SLOTS,
@@ -53,7 +53,7 @@ class Training:
             share = len(on) / max(1, len(alive))
             self.was_on.append(bool(on))
             self._made += POLL_S * self._rate * (1 + share * (1 / (1 - self._saved) - 1))
-            self.log.add(self.now_s, int(self._made))
+            self.log.add(StepTotal(self.now_s, int(self._made)))
             ended = trying.turn(self.now_s, int(self.now_s * 1e9), agents(alive), self.log)
             if ended is not None:
                 return ended, trying
@@ -253,7 +253,7 @@ class Cycles(Training):
             left_s -= POLL_S * (2.0 if is_on and phase == "update" else 1.0)
             if phase == "rollout":
                 total += 4
-                self.log.add(self.now_s, total)
+                self.log.add(StepTotal(self.now_s, total))
             if left_s <= 0:
                 phase, left_s = ("update", 0.9) if phase == "rollout" else ("rollout", 0.1)
             ended = trying.turn(self.now_s, int(self.now_s * 1e9), agents([process]), self.log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from math import exp
+from math import exp, log
 
 import pytest
 from hypothesis import given
@@ -18,6 +18,7 @@ from rlprof.experiments.turns import (
     WIDTH,
     Slot,
     SlotTurns,
+    is_clear,
 )
 
 
@@ -224,4 +225,5 @@ def test_a_faster_treatment_saves_more(ratios, more):
 
     assert one is not None
     assert other is not None
-    assert other.middle - one.middle == pytest.approx(more, abs=1e-9)
+    # A saved share is no sum: of rates the ratios are.
+    assert log((1 - one.median) / (1 - other.median)) == pytest.approx(more, abs=1e-9)

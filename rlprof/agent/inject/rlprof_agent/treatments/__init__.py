@@ -139,6 +139,8 @@ class ProcessTreatment:
         try:
             for part in self._parts:
                 part.put_on()
+        except RefusedError as error:
+            self._withdraw(mailbox, str(error), layout.TREATMENT_REFUSED)
         except Exception as error:
             self._withdraw(mailbox, _told(error))
             foreign_errors.pass_on(error)

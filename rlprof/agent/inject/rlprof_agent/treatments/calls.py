@@ -138,9 +138,10 @@ class _Left:
         if self._left > 0:
             return self._answer
         self._missed.clear()
-        self._left = self._every
-        self._answer = self._guard.call(self._original, args, kwargs)
-        return self._answer
+        answer = self._guard.call(self._original, args, kwargs)
+        # After it: an error is no answer, and the next call is made.
+        self._answer, self._left = answer, self._every
+        return answer
 
     def begin(self) -> None:
         self._left = self._came_ns = 0
@@ -253,6 +254,7 @@ def _from_its_lines(part: dict[str, Any], original: Any, treated: Any) -> Any:
     """``treated`` for the calls from the lines that are meant, where the part names some, and ``original`` for all others."""
     if "from_file" not in part:
         return treated
+    unseen(treated)
     file, first, last = part["from_file"], part["from_line"], part["to_line"]
 
     def called(*args: Any, **kwargs: Any) -> Any:

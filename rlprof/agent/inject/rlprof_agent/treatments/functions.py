@@ -92,8 +92,15 @@ def expect_no_compiler() -> None:
         )
 
 
+_ON: list[CodeType] = []
+"""All code of ours that functions have by now."""
+
+
 class SwappedCode:
-    """Functions that get code of ours, and their own again."""
+    """Functions that get code of ours, and their own again.
+
+    ``put_on`` raises ``RefusedError`` where another treatment has changed one of them: it would be left out, and the two be measured as one.
+    """
 
     def __init__(
         self, functions: list[FunctionType], treated: Callable[[FunctionType], CodeType]
@@ -104,28 +111,46 @@ class SwappedCode:
         for function, own, treated in self._codes:
             if function.__code__ is own:
                 function.__code__ = treated
+                _ON.append(treated)
+            elif any(each is function.__code__ for each in _ON):
+                raise _changed_twice(function.__name__)
 
     def take_off(self) -> None:
         for function, own, treated in self._codes:
             # Not where the program has given it other code meanwhile.
             if function.__code__ is treated:
                 function.__code__ = own
+            # By itself: code is equal to code that reads the same.
+            _ON[:] = [each for each in _ON if each is not treated]
+
+
+def _changed_twice(name: str) -> RefusedError:
+    return RefusedError("two treatments change %s" % name)
+
+
+_IN_PLACE: list[Any] = []
+"""All functions of ours that modules have by now."""
 
 
 class SwappedAttribute:
-    """A module that gets a function of ours under a name, and its own again."""
+    """A module that gets a function of ours under a name, and its own again. ``put_on`` raises as that of :class:`SwappedCode`."""
 
     def __init__(self, module: Any, name: str, treated: Any) -> None:
         self._names = vars(module)
         self._name, self._own, self._treated = name, self._names[name], treated
 
     def put_on(self) -> None:
-        if self._names.get(self._name) is self._own:
+        there = self._names.get(self._name)
+        if there is self._own:
             self._names[self._name] = self._treated
+            _IN_PLACE.append(self._treated)
+        elif any(each is there for each in _IN_PLACE):
+            raise _changed_twice(self._name)
 
     def take_off(self) -> None:
         if self._names.get(self._name) is self._treated:
             self._names[self._name] = self._own
+        _IN_PLACE[:] = [each for each in _IN_PLACE if each is not self._treated]
 
 
 def calling(function: FunctionType, instead: Any) -> CodeType:

@@ -6,6 +6,7 @@ from .. import foreign_errors
 from ..counters import counted
 from ..real import time
 from . import RefusedError
+from .functions import unseen
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class Guard:
         return answer
 
 
+unseen(Guard.call)
+
+
 class Memory:
     """The answers of a function, or of what is called at a place."""
 
@@ -68,6 +72,9 @@ class Memory:
         if answers is not None:
             answers.add(answer, time.perf_counter_ns() - begun_ns)
         return answer
+
+
+unseen(Memory.answer)
 
 
 class _Answers:

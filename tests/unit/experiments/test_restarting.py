@@ -1,0 +1,174 @@
+"""Tries by runs of their own, with a runner that is made up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from math import exp, log
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rlprof.errors import MeasureError
+from rlprof.experiments import restarting
+from rlprof.experiments.plan import PlannedFinding, PlannedOption
+from rlprof.experiments.restarting import TRAINS_S, VARIABLE, RestartTries
+from rlprof.experiments.turns import FIRST_PAIRS
+from rlprof.gate.program import Program, Side
+from rlprof.model.experiment import TreatmentKind, TryOutcome
+
+PAIR_S = 32.0
+
+
+def a_finding(name: str = "ipc-per-step") -> PlannedFinding:
+    option = PlannedOption(
+        "environments-in-process", "runs it anew", "gain", [], restart="environments-in-process"
+    )
+    return PlannedFinding(name, 1, name, "train.py", 7, "step", 0.2, 0.6, [option])
+
+
+class World:
+    """Pairs of runs, each of half a minute; ``ratio`` tells how much faster the treated one is, by the number of the pair."""
+
+    def __init__(self, ratio: Callable[[int], float]) -> None:
+        self.now_s = 50.0
+        self.pairs: list[tuple[Program, Program]] = []
+        self.settings: dict[str, Any] = {}
+        self.folders: list[Path] = []
+        self._ratio = ratio
+
+    def runner(self, folder: Path, **settings: Any) -> Any:
+        assert folder.is_dir()
+        self.folders.append(folder)
+        self.settings = settings
+        return SimpleNamespace(measure_in_turns=self._measure)
+
+    def _measure(self, base: Program, head: Program, pair: int) -> tuple[Any, Any]:
+        self.pairs.append((base, head))
+        self.now_s += PAIR_S
+        ratio = self._ratio(pair)
+        return tuple(
+            SimpleNamespace(sps=SimpleNamespace(median=rate)) for rate in (100.0, 100.0 * ratio)
+        )
+
+
+@pytest.fixture
+def play(monkeypatch):
+    def _play(
+        world: World, *findings: PlannedFinding, budget_s: float = 600.0
+    ) -> tuple[RestartTries, list[str]]:
+        monkeypatch.setattr(restarting, "Runner", world.runner)
+        monkeypatch.setattr(restarting, "time", SimpleNamespace(monotonic=lambda: world.now_s))
+        told: list[str] = []
+        tries = RestartTries(("python", "train.py"), "train.py", "env:Env.step", told.append)
+        tries.run(findings or (a_finding(),), budget_s)
+        return tries, told
+
+    return _play
+
+
+def test_pairs_of_runs_tell_what_it_saves(play):
+    world = World(lambda _: 2.0)
+
+    tries, told = play(world)
+
+    (experiment,) = tries.experiments
+    assert (experiment.outcome, experiment.kind) == (TryOutcome.MEASURED, TreatmentKind.GAIN)
+    assert (experiment.finding, experiment.treatment) == ("ipc-per-step", "environments-in-process")
+    assert experiment.measured == pytest.approx((0.5, 0.5, 0.5))
+    assert experiment.predicted == (0.2, 0.6)
+    assert (experiment.pairs, experiment.slot_s) == (FIRST_PAIRS, TRAINS_S / 2)
+    assert experiment.seconds == FIRST_PAIRS * PAIR_S
+    assert experiment.note == "by runs that took turns"
+    assert told == [
+        "tries ipc-per-step (train.py:7): runs it anew",
+        *[f"  pair {number}: 2.00× as fast treated" for number in range(1, 6)],
+        "ipc-per-step: 2.00× (2.00× to 2.00×), 5 pairs in 160 s; samples told 1.25× to 2.50× "
+        "(by runs that took turns)",
+    ]
+
+
+def test_one_run_is_as_it_is_and_the_other_is_told_what_to_change(play):
+    world = World(lambda _: 2.0)
+
+    play(world)
+
+    for base, head in world.pairs:
+        assert (base.side, head.side) == (Side.BASE, Side.HEAD)
+        assert base.environment == dict(os.environ)
+        assert head.environment == {**os.environ, VARIABLE: "environments-in-process"}
+        assert base.command == head.command == ("python", "train.py")
+        assert base.folder == Path.cwd()
+    assert world.settings["trains_s"] == TRAINS_S
+    assert world.settings["counting"].function == "env:Env.step"
+
+
+def test_nothing_of_them_stays_on_disk(play):
+    world = World(lambda _: 2.0)
+
+    play(world)
+
+    assert world.folders
+    assert not any(folder.exists() for folder in world.folders)
+
+
+def test_where_pairs_differ_there_are_more_of_them(play):
+    world = World(lambda pair: exp(log(2.0) + (0.1 if pair % 2 else -0.1)))
+
+    tries, _ = play(world)
+
+    (experiment,) = tries.experiments
+    assert experiment.outcome is TryOutcome.MEASURED
+    assert experiment.pairs > FIRST_PAIRS
+    assert experiment.measured is not None
+    assert experiment.measured.low <= 0.5 <= experiment.measured.high
+
+
+def test_too_few_pairs_are_not_clear_and_say_so(play):
+    tries, _ = play(World(lambda _: 2.0), budget_s=3 * PAIR_S - 1)
+
+    (experiment,) = tries.experiments
+    assert (experiment.outcome, experiment.measured) == (TryOutcome.NOT_CLEAR, None)
+    assert experiment.pairs == 3
+    assert experiment.note == (
+        f"3 pairs of runs, an interval takes {FIRST_PAIRS}: give a larger --budget"
+    )
+
+
+@pytest.mark.parametrize("failing", [1, 3, FIRST_PAIRS])
+def test_a_run_that_cannot_be_measured_refuses_it_in_its_words(failing, play):
+    def ratio(pair: int) -> float:
+        if pair == failing:
+            raise MeasureError("head uses a GPU\nthe last lines were", slug="gpu", hint="")
+        return 2.0
+
+    tries, told = play(World(ratio))
+
+    (experiment,) = tries.experiments
+    assert (experiment.outcome, experiment.measured) == (TryOutcome.REFUSED, None)
+    assert (experiment.pairs, experiment.note) == (failing - 1, "head uses a GPU")
+    assert told[-1] == "ipc-per-step: refused (head uses a GPU)"
+
+
+def test_one_finding_that_is_refused_leaves_the_next(play):
+    def ratio(pair: int) -> float:
+        if len(world.pairs) == 1:
+            raise MeasureError("it fails", slug="s", hint="")
+        return 2.0
+
+    world = World(ratio)
+    tries, _ = play(world, a_finding("ipc-per-step"), a_finding("too-many-workers"))
+
+    assert [each.outcome for each in tries.experiments] == [TryOutcome.REFUSED, TryOutcome.MEASURED]
+
+
+@pytest.mark.parametrize("budget_s", [0.0, PAIR_S])
+def test_a_finding_for_which_no_time_is_left_is_told(budget_s, play):
+    findings = a_finding("ipc-per-step"), a_finding("too-many-workers")
+
+    tries, told = play(World(lambda _: 2.0), *findings, budget_s=budget_s)
+
+    assert len(tries.experiments) == (1 if budget_s else 0)
+    assert told[-1] == ("did not try too-many-workers (train.py:7): the budget is spent (--budget)")
