@@ -15,7 +15,7 @@ import torch
 from rlprof.agent.inject.rlprof_agent.counters import counter
 from rlprof.agent.inject.rlprof_agent.treatments import AskedPart, RefusedError
 from rlprof.agent.inject.rlprof_agent.treatments import calls as module
-from rlprof.agent.inject.rlprof_agent.treatments.calls import Calls
+from rlprof.agent.inject.rlprof_agent.treatments.calls import TreatedCalls
 
 
 class Told:
@@ -31,7 +31,9 @@ def treated(function: Callable[..., Any], what: str, **part: Any) -> Iterator[To
     code = function.__code__
     told = Told()
     whose = {"file": code.co_filename, "line": code.co_firstlineno, "name": code.co_name}
-    calls = Calls(AskedPart({"what": what, **whose, **part}, told.reached, told.errors.append))
+    calls = TreatedCalls(
+        AskedPart({"what": what, **whose, **part}, told.reached, told.errors.append)
+    )
     calls.put_on()
     try:
         yield told
@@ -120,7 +122,9 @@ def test_a_network_is_asked_without_gradients_from_one_line_alone():
     part = {"what": "without-gradients", "module": "torch.nn.modules.linear"}
     place = {"from_file": __file__, "from_line": line, "to_line": line}
     reached = [0]
-    calls = Calls(AskedPart({**part, "qualname": "Linear.forward", **place}, reached, pytest.fail))
+    calls = TreatedCalls(
+        AskedPart({**part, "qualname": "Linear.forward", **place}, reached, pytest.fail)
+    )
     calls.put_on()
     try:
         acted, learned = act(), network(torch.ones(2))
@@ -136,7 +140,7 @@ def test_a_network_is_asked_without_gradients_from_one_line_alone():
 def test_a_function_in_c_is_left_out_in_its_module():
     own = math.gamma
     part = {"what": "every", "module": "math", "attribute": "gamma", "every": 3}
-    calls = Calls(AskedPart(part, [0], pytest.fail))
+    calls = TreatedCalls(AskedPart(part, [0], pytest.fail))
     calls.put_on()
     try:
         answers = [math.gamma(number) for number in (1, 2, 3, 4)]

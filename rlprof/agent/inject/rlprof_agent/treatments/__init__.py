@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WAYS = {
     "edit": ("edits", "Edit"),
-    "call": ("calls", "Calls"),
+    "call": ("calls", "TreatedCalls"),
     "configuration": ("configurations", "Configurations"),
     "setting": ("settings", "Setting"),
 }

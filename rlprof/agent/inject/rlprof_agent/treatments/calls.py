@@ -1,4 +1,4 @@
-"""Calls of a function that are left out, answered from memory, made without gradients, or made of another function."""
+"""TreatedCalls of a function that are left out, answered from memory, made without gradients, or made of another function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FRAMES = 8
 
 
 _MISSED = 16
-"""Calls that were left out, of which is known what they were given."""
+"""TreatedCalls that were left out, of which is known what they were given."""
 _LOOK_S = 0.05
 _SILENT_NS = 1_000_000_000
 _SILENT = 10
@@ -50,7 +50,7 @@ _OBJECTS = 64
 """Objects whose attributes are kept, one for each shape of input."""
 
 
-class Calls:
+class TreatedCalls:
     """A function, by ``file``, ``line`` and ``name``, or by ``module`` and ``qualname``, or one in C by ``module`` and ``attribute``, of
     whose calls ``what`` becomes.
 
