@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, Protocol
@@ -14,6 +15,7 @@ from rlprof.model.counters import UPDATES
 from rlprof.model.experiment import Experiment
 from rlprof.recording import host, procfs
 from rlprof.recording.census import Census
+from rlprof.recording.guard import PartGuard
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.processes import RunProcesses
 
@@ -167,3 +169,35 @@ def _group_of(pid: int) -> int | None:
         return os.getpgid(pid)
     except OSError:
         return None
+
+
+class Experimenting:
+    """The experimenter of a recording, if it has one, and when it is called next."""
+
+    def __init__(self, experimenter: Experimenter | None, bench: Bench, guard: PartGuard) -> None:
+        self._experimenter = experimenter
+        self._bench = bench
+        self._guard = guard
+        self._next_s = 0.0
+
+    def due_s(self) -> float | None:
+        """Seconds until something is due; None for never."""
+        return None if self._experimenter is None else self._next_s - time.monotonic()
+
+    def turn(self) -> None:
+        """Let it do what is due; one that fails is not called again, and leaves nothing behind."""
+        experimenter = self._experimenter
+        if experimenter is None or time.monotonic() < self._next_s:
+            return
+        self._experimenter = None
+        with self._guard.part("the experiments"):
+            self._next_s = time.monotonic() + experimenter.turn(self._bench)
+            self._experimenter = experimenter
+        if self._experimenter is None:
+            for agent in self._bench.agents():
+                agent.mailbox.treatment.leave()
+
+    def target_ended(self) -> None:
+        if self._experimenter is not None:
+            with self._guard.part("the experiments"):
+                self._experimenter.target_ended(self._bench)

@@ -27,7 +27,7 @@ from rlprof.recording.counting_notes import counting_notes
 from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.recording.disk_room import expect_room
 from rlprof.recording.escort import Escort
-from rlprof.recording.experimenting import Bench, Experimenter
+from rlprof.recording.experimenting import Bench, Experimenter, Experimenting
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
@@ -119,8 +119,6 @@ class Recorder:
         self, settings: RecordingSettings, experimenter: Experimenter | None = None
     ) -> None:
         self._settings = settings
-        self._experimenter = experimenter
-        self._next_experiment_s = 0.0
         # Before the run's clock starts: a driver that wakes up is none of its start-up.
         self._gpus = find_gpus(os.environ)
         # One after the other: by the second, what is seen from outside is laid over the recording.
@@ -174,7 +172,7 @@ class Recorder:
             close_window=self._close_window,
             go_on=self._go_on,
         )
-        self._bench = Bench(
+        bench = Bench(
             census=self._census,
             processes=self._processes,
             stop_recording=self._stop_recording,
@@ -184,6 +182,7 @@ class Recorder:
             end_target=self._end_target,
             is_told_to_end=lambda: self._escort.was_told_to_end,
         )
+        self._experiments = Experimenting(experimenter, bench, self._guard)
 
     def run(self, when_started: Callable[[], None]) -> RunEnd:
         self._selector.register(self._server, selectors.EVENT_READ, self._processes.accept)
@@ -277,20 +276,8 @@ class Recorder:
         if self._processes.are_sampled:
             self._look_after_processes()
         self._pauses.turned()
-        self._experiment()
-
-    def _experiment(self) -> None:
-        """Let the experimenter do what is due; one that fails is not called again, and leaves nothing behind."""
-        experimenter = self._experimenter
-        if experimenter is None or self._pauses.is_on or time.monotonic() < self._next_experiment_s:
-            return
-        self._experimenter = None
-        with self._guard.part("the experiments"):
-            self._next_experiment_s = time.monotonic() + experimenter.turn(self._bench)
-            self._experimenter = experimenter
-        if self._experimenter is None:
-            for agent in self._bench.agents():
-                agent.mailbox.treatment.leave()
+        if not self._pauses.is_on:
+            self._experiments.turn()
 
     def _end_target(self, signum: int) -> None:
         self._escort.target.forward(signum, time.monotonic())
@@ -305,8 +292,9 @@ class Recorder:
             if self._settings.duration_s is not None:
                 next_us = min(next_us, self._settings.duration_s * 1e6)
             dues.append((next_us - self._clock.now_us()) / 1e6)
-        if self._experimenter is not None:
-            dues.append(self._next_experiment_s - time.monotonic())
+        experiments_s = self._experiments.due_s()
+        if experiments_s is not None:
+            dues.append(experiments_s)
         return max(0.0, min(dues)) if dues else None
 
     def _call(self, key: selectors.SelectorKey) -> None:
@@ -378,9 +366,7 @@ class Recorder:
         self._pauses.end()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()
-        if self._experimenter is not None:
-            with self._guard.part("the experiments"):
-                self._experimenter.target_ended(self._bench)
+        self._experiments.target_ended()
         if self._processes.are_sampled:
             self._stop_recording()
         with self._guard.part("a window of torch's profiler"):

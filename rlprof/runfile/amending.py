@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rlprof.errors import OutputError
 from rlprof.model.experiment import Experiment
-from rlprof.runfile.writer import replace_experiments
+from rlprof.runfile.experiment_rows import replace_experiments
 
 
 def amend_experiments(path: Path, experiments: Sequence[Experiment]) -> None:

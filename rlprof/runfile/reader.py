@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rlprof.errors import RunFileError
-from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
-from rlprof.model.finding import Range
 from rlprof.model.recording import (
     Counter,
     Frame,
@@ -29,6 +27,7 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
+from rlprof.runfile.experiment_rows import read_experiments
 from rlprof.runfile.integrity import check_integrity
 from rlprof.runfile.opening import RunFileReader, opened
 from rlprof.runfile.schema import SINCE_EXPERIMENTS, SINCE_MEMORY, SINCE_TORCH, SINCE_VALUES
@@ -97,7 +96,7 @@ def _read(reader: RunFileReader, version: int) -> Recording:
         torch_windows=_torch_windows(reader) if version >= SINCE_TORCH else (),
         sync_sites=_sync_sites(reader) if version >= SINCE_TORCH else (),
         values=_values(reader) if version >= SINCE_VALUES else (),
-        experiments=_experiments(reader) if version >= SINCE_EXPERIMENTS else (),
+        experiments=read_experiments(reader) if version >= SINCE_EXPERIMENTS else (),
         sources=dict(reader.rows("SELECT file, text FROM source")),
         overhead=json.loads(meta.get("overhead", "{}")),
         notes=tuple(Note(*row) for row in reader.rows("SELECT level, slug, text FROM note")),
@@ -131,35 +130,6 @@ def _values(reader: RunFileReader) -> tuple[SeenValue, ...]:
         SeenValue._make((*rest, json.loads(fields)))
         for *rest, fields in reader.rows("SELECT * FROM value ORDER BY rowid")
     )
-
-
-def _experiments(reader: RunFileReader) -> tuple[Experiment, ...]:
-    return tuple(map(_experiment, reader.rows("SELECT * FROM experiment ORDER BY rowid")))
-
-
-def _experiment(row: tuple[Any, ...]) -> Experiment:
-    """``check_integrity`` looks at what is in it; that half of a range is missing it could not see."""
-    finding, file, line, function, treatment, kind, outcome, *shares = row[:12]
-    return Experiment(
-        finding,
-        file,
-        line,
-        function,
-        treatment,
-        TreatmentKind(kind),
-        TryOutcome(outcome),
-        None if shares[:2] == [None] * 2 else Range(*_known(shares[:2])),
-        None if shares[2:] == [None] * 3 else MeasuredShare(*_known(shares[2:])),
-        *row[12:],
-    )
-
-
-def _known(shares: list[float | None]) -> list[float]:
-    """``shares`` if all are there: SQLite keeps NULL for what is not a number."""
-    known = [share for share in shares if share is not None]
-    if len(known) < len(shares):
-        raise ValueError("a share of an experiment is no number")
-    return known
 
 
 def _run(meta: dict[str, str], *, is_recorded_into: bool) -> RunInfo:

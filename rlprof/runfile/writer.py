@@ -31,11 +31,11 @@ from rlprof.model.recording import (
     TorchWindow,
     Window,
 )
+from rlprof.runfile.experiment_rows import replace_experiments
 from rlprof.runfile.journals import clear_journals, expect_ours
 from rlprof.runfile.lock import let_go
 from rlprof.runfile.schema import (
     APPLICATION_ID,
-    LEAST_SHARE,
     STATEMENTS,
     VERSION,
     is_too_long,
@@ -367,37 +367,6 @@ class RunWriter:
                 hint="check that the folder exists, may be written and has free space, "
                 "or choose another with -o RUN",
             ) from error
-
-
-def replace_experiments(db: sqlite3.Connection, experiments: Sequence[Experiment]) -> None:
-    """Write ``experiments`` into ``db`` in place of those that are there, without a transaction of its own."""
-    db.execute("DELETE FROM experiment")
-    db.executemany(
-        f"INSERT INTO experiment VALUES ({','.join('?' * 16)})", map(_experiment_row, experiments)
-    )
-
-
-def _experiment_row(experiment: Experiment) -> tuple[str | float | None, ...]:
-    predicted, measured = experiment.predicted, experiment.measured
-    return (
-        experiment.finding,
-        experiment.file,
-        experiment.line,
-        experiment.function,
-        experiment.treatment,
-        experiment.kind.value,
-        experiment.outcome.value,
-        *((None, None) if predicted is None else map(_kept_share, predicted)),
-        *((None, None, None) if measured is None else map(_kept_share, measured)),
-        experiment.pairs,
-        experiment.slot_s,
-        experiment.seconds,
-        experiment.note,
-    )
-
-
-def _kept_share(share: float) -> float:
-    return min(1.0, max(LEAST_SHARE, share))
 
 
 def _is_new(path: Path) -> bool:

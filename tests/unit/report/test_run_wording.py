@@ -13,6 +13,7 @@ from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemor
 from rlprof.model.profile import Interval, Throughput
 from rlprof.model.report import Compute, Resources, SyncSiteRow, TorchWindowRow, WaitRow
 from rlprof.report.wording import unglued
+from rlprof.report.wording.of_torch import torch_lines
 from rlprof.report.wording.run import (
     LEAST_PART,
     about_the_parts,
@@ -21,7 +22,6 @@ from rlprof.report.wording.run import (
     run_facts,
     samples_per_second,
     spread,
-    torch_lines,
     wait_lines,
 )
 from tests.report_factories import a_process, a_report, a_sync_site, a_torch_window
