@@ -10,7 +10,7 @@ from rlprof.cli import doctor_checks
 from rlprof.cli.doctor_checks import (
     Check,
     CheckLevel,
-    ProcessTreatment,
+    Trial,
     check_cores,
     check_disk,
     check_interpreter,
@@ -125,14 +125,11 @@ def test_capability_overrules_yama(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("trial", "levels"),
     [
-        (ProcessTreatment(True, 12, 11, ""), [CheckLevel.OK, CheckLevel.OK]),
-        (ProcessTreatment(True, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
-        (ProcessTreatment(False, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
-        (
-            ProcessTreatment(True, 12, 0, "no permission to read its memory"),
-            [CheckLevel.OK, CheckLevel.FAIL],
-        ),
-        (ProcessTreatment(True, 12, 0, ""), [CheckLevel.OK, CheckLevel.FAIL]),
+        (Trial(True, 12, 11, ""), [CheckLevel.OK, CheckLevel.OK]),
+        (Trial(True, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
+        (Trial(False, 0, 11, ""), [CheckLevel.WARN, CheckLevel.OK]),
+        (Trial(True, 12, 0, "no permission to read its memory"), [CheckLevel.OK, CheckLevel.FAIL]),
+        (Trial(True, 12, 0, ""), [CheckLevel.OK, CheckLevel.FAIL]),
     ],
 )
 def test_a_trial_recording_is_judged_by_what_it_delivered(trial, levels):
@@ -140,13 +137,11 @@ def test_a_trial_recording_is_judged_by_what_it_delivered(trial, levels):
 
 
 def test_no_sampler_leaves_the_agent_to_judge():
-    assert len(check_recording(ProcessTreatment(True, 12, 0, ""), None)) == 1
+    assert len(check_recording(Trial(True, 12, 0, ""), None)) == 1
 
 
 def test_reason_of_the_sampler_is_shown():
-    checks_made = check_recording(
-        ProcessTreatment(True, 12, 0, "no permission to read its memory"), AUSTIN_3
-    )
+    checks_made = check_recording(Trial(True, 12, 0, "no permission to read its memory"), AUSTIN_3)
 
     assert "no permission to read its memory" in checks_made[1].found
 

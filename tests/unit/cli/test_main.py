@@ -38,7 +38,7 @@ def test_version(command_line):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.function.__name__)
 def test_help_of_each_command_shows_its_examples(command_line, command):
-    answer = command_line(command.function.__name__, "--help")
+    answer = command_line(command.name or command.function.__name__, "--help")
 
     assert answer.exit_code == 0
     for example in command.examples:
