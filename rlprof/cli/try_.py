@@ -102,7 +102,7 @@ def try_(
         bool, typer.Option("--force", help="Replace the run file if it exists.")
     ] = False,
 ) -> None:
-    """Measure what findings are worth, by trying their fixes.
+    """Measure what findings are worth while the training runs.
 
     Records the training until it is steady, then tries its findings one after the other, the dearest first: the
     treatment is on for some time and off for some time, in turns, in all processes at once, and steps per second are

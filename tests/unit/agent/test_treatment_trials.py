@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout, treatments
+from rlprof.agent.inject.rlprof_agent.treatments import settings
 from rlprof.recording.treatment_desk import TreatmentState, as_bytes
 from tests.treated_program import Program, Try
 
@@ -121,6 +122,23 @@ def test_two_that_change_one_function_are_refused_and_leave_it_its_own(program, 
     assert (told.state, told.why) == (REFUSED, "two treatments change step")
     assert (program.step.__code__, program.other.__code__) == before
     its_try.leave()
+
+
+def test_what_was_not_put_on_by_then_is_not_put_back(program, its_try, monkeypatch):
+    """A setting would go back to what it was when the last try began, or to what it never was."""
+    put_back: list[str] = []
+    monkeypatch.setitem(
+        settings._SETTINGS, "told", lambda _: (lambda: None, lambda: put_back.append("told"))
+    )
+    step = program.call("every", program.step, every=2)
+
+    its_try.arm(step, step, {"way": "setting", "what": "told"})
+    assert its_try.want(True).state is REFUSED
+    assert put_back == []
+
+    its_try.arm({"way": "setting", "what": "told"}, step, step)
+    assert its_try.want(True).state is REFUSED
+    assert put_back == ["told"]
 
 
 def test_two_that_stand_in_for_one_function_in_c_are_refused_too(its_try):

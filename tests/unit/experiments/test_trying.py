@@ -33,13 +33,12 @@ class Training:
         self.was_on: list[bool] = []
 
     def tries(self, *, ends_after_s: float = 60.0, **more: Any) -> tuple[TryEnd, TreatmentTry]:
-        settings = {"slot_s": 0.4, "lengthens": True} | more
+        settings = {"slot_s": 0.4, "lengthens": True, "leaves_queue_out": False} | more
         begun_s = self.now_s
         trying = TreatmentTry(
             3,
             b"parts",
             Rhythm(0.001, 0.0),
-            leaves_queue_out=False,
             ends_s=begun_s + ends_after_s,
             begun_s=begun_s,
             **settings,
@@ -228,8 +227,49 @@ def test_nothing_is_left_in_any_process():
     assert [(each.asked, each.state) for each in processes] == [(0, TreatmentState.NOT_HEARD)] * 2
 
 
+class Crowded(Training):
+    """Has no core in two of five stretches of 0.3 s."""
+
+    def tries(self, **more: Any) -> tuple[TryEnd, TreatmentTry]:
+        self.log = _LogWithoutCore()
+        return super().tries(**more)
+
+
+class _LogWithoutCore(CountLog):
+    """Takes away what is made in these stretches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._queued_s = 0.0
+        self._made = self._lost = 0
+
+    def add(self, count: StepTotal) -> None:
+        made, self._made = count.total - self._made, count.total
+        if int(count.at_s / 0.3) % 5 in (0, 3):
+            self._queued_s += POLL_S
+            self._lost += made
+        super().add(StepTotal(count.at_s, count.total - self._lost, self._queued_s))
+
+
+def test_time_without_a_core_is_left_out_where_that_is_asked_for():
+    ended, trying = Crowded(Process()).tries(leaves_queue_out=True)
+
+    assert ended == TryEnd(TryOutcome.MEASURED)
+    assert trying.turns.measured is not None
+    assert trying.turns.measured.median == pytest.approx(0.5, abs=0.03)
+
+
+def test_else_it_is_noise():
+    _, trying = Crowded(Process()).tries(leaves_queue_out=False)
+
+    measured = trying.turns.measured
+    assert measured is None or measured.high - measured.low > 0.05
+
+
 class Cycles(Training):
-    """Rollouts of a tenth of a second and updates of nine tenths, of which the treatment saves half."""
+    """Rollouts of a tenth of a second and updates of nine tenths, of which the treatment saves half, or all."""
+
+    speed_up = 2.0
 
     def tries(self, **_: Any) -> tuple[TryEnd, TreatmentTry]:
         begun_s = self.now_s
@@ -250,7 +290,7 @@ class Cycles(Training):
             self.now_s += POLL_S
             process.lives(self.now_s)
             is_on = process.state is TreatmentState.ON
-            left_s -= POLL_S * (2.0 if is_on and phase == "update" else 1.0)
+            left_s -= POLL_S * (self.speed_up if is_on and phase == "update" else 1.0)
             if phase == "rollout":
                 total += 4
                 self.log.add(StepTotal(self.now_s, total))
@@ -267,3 +307,16 @@ def test_slots_of_a_program_with_cycles_end_with_one():
     assert trying.turns.measured is not None, ended
     # Half of nine tenths, but for the cycle in which it is switched.
     assert 0.3 < trying.turns.measured.median < 0.5
+
+
+class WithoutUpdates(Cycles):
+    speed_up = 1000.0
+
+
+def test_where_the_treatment_takes_the_pauses_away_any_count_ends_a_slot():
+    ended, trying = WithoutUpdates(Process()).tries()
+
+    assert ended == TryEnd(TryOutcome.MEASURED)
+    assert trying.turns.measured is not None
+    # Of updates that take nine tenths; but the cycle in which it is switched has the rest of one.
+    assert 0.7 < trying.turns.measured.median < 0.95

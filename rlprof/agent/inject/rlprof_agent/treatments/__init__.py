@@ -56,6 +56,8 @@ class ProcessTreatment:
     def __init__(self) -> None:
         self._number = 0
         self._parts: list[Any] = []
+        self._on: list[Any] = []
+        """Those that were put on; the last one may have failed in the middle of it."""
         self._state = 0
         self._reached = [0]
 
@@ -138,6 +140,7 @@ class ProcessTreatment:
         self._state = layout.TREATMENT_ON
         try:
             for part in self._parts:
+                self._on.append(part)
                 part.put_on()
         except RefusedError as error:
             self._withdraw(mailbox, str(error), layout.TREATMENT_REFUSED)
@@ -158,7 +161,8 @@ class ProcessTreatment:
     def _take_off(self) -> None:
         if self._state != layout.TREATMENT_ON:
             return
-        for part in reversed(self._parts):
+        on, self._on = self._on, []
+        for part in reversed(on):
             try:
                 part.take_off()
             except Exception as error:
