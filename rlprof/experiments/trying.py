@@ -62,7 +62,7 @@ class TreatmentTry:
         self._all_heard_s: float | None = None
         self._begun: StepTotal | None = None
         self._last: StepTotal | None = None
-        """Where the slot before ended."""
+        """The end of the slot before, and of its last unit of work; None where it ended in the middle of one."""
         self._on_slots = 0
 
     def turn(
@@ -126,7 +126,7 @@ class TreatmentTry:
         passed_s = now_s - self._switched_s
         if passed_s < self._slot.length_s:
             return
-        ended = self._end(log, self._rhythm)
+        ended = self._last = self._end(log, self._rhythm)
         if ended is None:
             if passed_s < _PATIENCE * self._slot.length_s:
                 return
@@ -138,7 +138,6 @@ class TreatmentTry:
             rate = rate_between(self._begun, ended, leaves_queue_out=self._leaves_queue_out)
         self.turns.add(rate)
         self._on_slots += self._slot.is_on
-        self._last = ended
         self._begin(now_s)
 
     def _end(self, log: CountLog, rhythm: Rhythm) -> StepTotal | None:
