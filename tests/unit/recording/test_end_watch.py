@@ -76,7 +76,8 @@ def test_no_descriptor_is_left_open(child):
 
     watch.close()
 
-    assert set(Path("/proc/self/fd").iterdir()) == before
+    # Fewer there may be: a collection closes those of objects that other tests have left.
+    assert set(Path("/proc/self/fd").iterdir()) <= before
     os.kill(child, 9)
     os.waitpid(child, 0)
 
@@ -88,7 +89,8 @@ def test_where_few_files_may_be_open_samplers_and_mailboxes_come_first(child, mo
     before = set(Path("/proc/self/fd").iterdir())
     watch.watch(child)
 
-    assert set(Path("/proc/self/fd").iterdir()) == before
+    # Fewer there may be: a collection closes those of objects that other tests have left.
+    assert set(Path("/proc/self/fd").iterdir()) <= before
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
     assert _most_handles() == 352
     os.kill(child, 9)
