@@ -193,7 +193,8 @@ class Experimenting:
         with self._guard.part("the experiments"):
             self._next_s = time.monotonic() + experimenter.turn(self._bench)
             self._experimenter = experimenter
-        if self._experimenter is None:
+        # While it is recorded samples are for stacks, and nothing was asked for.
+        if self._experimenter is None and not self._bench.is_recorded:
             for agent in self._bench.agents():
                 agent.mailbox.treatment.leave()
 
