@@ -62,7 +62,7 @@ class _Command(NamedTuple):
     cls: type[TyperCommand] = TyperCommand
     usage: str = "[OPTIONS]"
     name: str | None = None
-    """Where the function cannot bear it: a word of Python's."""
+    """Name of the command where its function cannot bear that, a word of Python's."""
 
 
 COMMANDS: Final = (

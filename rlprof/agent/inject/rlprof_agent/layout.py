@@ -58,10 +58,10 @@ RING_START = LOOKS_START + LOOKS_SIZE
 RING_SIZE = (97 << 12) - RING_START
 
 TREATMENT_START = RING_START + RING_SIZE
-"""What a treatment is, as ``marshal`` (version 2) has it; the recorder's. First its size, as a ``LENGTH``."""
+"""The treatment, as ``marshal`` (version 2) has it; the recorder's. First its size, as a ``LENGTH``."""
 TREATMENT_SIZE = 15 << 12
 REPLY_START = TREATMENT_START + TREATMENT_SIZE
-"""Why it was refused or withdrawn here, as UTF-8; the agent's. First its size, as a ``LENGTH``."""
+"""Reason why it was refused or withdrawn here, as UTF-8; the agent's. First its size, as a ``LENGTH``."""
 REPLY_SIZE = SIZE - REPLY_START
 LENGTH = struct.Struct("=I")
 
@@ -110,9 +110,9 @@ CELL_TREATMENT_ASKED = 36
 CELL_TREATMENT_WANTED = 37
 """1: it is to be on; the recorder's."""
 CELL_TREATMENT_STATE = 38
-"""What became of it here: its number times ``TREATMENT_STATES``, and the state; the agent's."""
+"""State of the treatment here: its number times ``TREATMENT_STATES``, and the state itself; the agent's."""
 CELL_TREATMENT_REACHED = 39
-"""How often the treated place was come to while it was on; the agent's."""
+"""Times that the treated place was come to while it was on; the agent's."""
 CELL_TREATMENT_BEAT_NS = 40
 """CLOCK_MONOTONIC, as often as the recorder looks: where it no longer does, the agent takes the treatment away."""
 CELL_ONLY_TREATED = 41

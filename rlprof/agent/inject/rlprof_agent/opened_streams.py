@@ -1,4 +1,4 @@
-"""What a stream of Python's own leads to: a file, or somebody who takes what is written and answers. Asked of classes in C alone."""
+"""The other end of a stream of Python's own: a file, or somebody who takes what is written and answers. Asked of classes in C alone."""
 
 from __future__ import annotations
 

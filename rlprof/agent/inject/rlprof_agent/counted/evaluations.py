@@ -19,7 +19,7 @@ _threads: set[int] = set()
 """Those that evaluate."""
 
 _STEPS, _NAMED = "steps:", "steps:custom"
-"""What ``--steps-from`` names counts wherever it is called."""
+"""Counter of ``--steps-from``, which counts wherever that is called."""
 
 
 def count_apart(module: ModuleType) -> None:
