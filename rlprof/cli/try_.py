@@ -116,6 +116,7 @@ def try_(
     if not target.words:
         raise nothing_to_run("give a script (rlprof try train.py) or a module (-m package.train)")
     from rlprof.cli.run_files import new_run_file, point_latest_at
+    from rlprof.experiments import words
     from rlprof.experiments.conductor import Conductor, TryPlan
     from rlprof.recording.recorder import record
 
@@ -155,6 +156,8 @@ def try_(
     _show(run_file)
     if conductor.failure is not None:
         raise conductor.failure
+    if ended.exit_code and not (conductor.has_ended_it or ended.was_told_to_end):
+        raise words.training_failed(ended.exit_code)
     if output is None:
         point_latest_at(run_file)
 

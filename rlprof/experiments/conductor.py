@@ -14,6 +14,7 @@ from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
+from rlprof.experiments.turns import is_clear
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
 from rlprof.recording.ending import TrainingEnd
@@ -144,6 +145,11 @@ class Conductor:
         return self._poll_s(agents)
 
     @property
+    def has_ended_it(self) -> bool:
+        """True if the training did not end by itself."""
+        return self._end.has_begun
+
+    @property
     def budget_left_s(self) -> float:
         """Seconds for what is tried after the training has ended."""
         return max(0.0, self.plan.budget_s - sum(each.seconds for each in self.experiments))
@@ -154,6 +160,8 @@ class Conductor:
             self._planner = None
         if self._under_way is not None:
             self._keep(bench, TryEnd(TryOutcome.CUT_SHORT, "the training ended"), time.monotonic())
+        if self._end.has_begun:
+            bench.terminate_all()  # Its workers, where it has left without them.
         if self._made is None and self.failure is None:
             self.failure = words.ended_too_early()
 
@@ -358,11 +366,13 @@ class Conductor:
 
 def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:
     planned, option, turns = under_way.planned, under_way.option, under_way.trying.turns
-    says = ended.outcome in (TryOutcome.MEASURED, TryOutcome.NOT_CLEAR)
-    measured: MeasuredShare | None = turns.measured if says else None
+    measured: MeasuredShare | None = None
     outcome = ended.outcome
-    if says and measured is None:
-        outcome = TryOutcome.NOT_CLEAR
+    if outcome is TryOutcome.CUT_SHORT and turns.measured is not None:
+        outcome = TryOutcome.MEASURED if is_clear(turns.measured) else TryOutcome.NOT_CLEAR
+    if outcome in (TryOutcome.MEASURED, TryOutcome.NOT_CLEAR):
+        measured = turns.measured
+        outcome = TryOutcome.NOT_CLEAR if measured is None else outcome
     return Experiment(
         finding=planned.finding,
         file=planned.file,

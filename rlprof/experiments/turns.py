@@ -123,7 +123,7 @@ class SlotTurns:
     @property
     def _is_nothing(self) -> bool:
         measured = self.measured
-        return measured is not None and measured.high < NOTHING
+        return is_clear(measured) and measured is not None and measured.high < NOTHING
 
 
 def measured_share(ratios: Sequence[float]) -> MeasuredShare | None:
@@ -138,7 +138,7 @@ def is_clear(measured: MeasuredShare | None) -> bool:
     """Tell whether what is known by now may be told as a measurement."""
     if measured is None:
         return False
-    return measured.high - measured.low <= CLEAR or measured.high < NOTHING
+    return measured.high - measured.low <= CLEAR
 
 
 def _saved(shift: float) -> float:

@@ -122,6 +122,14 @@ def ended_too_early() -> MeasureError:
     )
 
 
+def training_failed(exit_code: int) -> MeasureError:
+    return MeasureError(
+        f"the training ended with exit code {exit_code} before all was tried",
+        slug="try-training-failed",
+        hint="see what it printed; if it trains on under `rlprof run`, a treatment was at fault: please report it",
+    )
+
+
 def no_such_finding(wanted: str, findings: Sequence[PlannedFinding]) -> UsageError:
     there = ", ".join(f"{planned.rank} {planned.finding}" for planned in findings) or "none"
     return UsageError(

@@ -112,7 +112,9 @@ class AgentServer:
             variables["RLPROF_TRACER_PID"] = str(os.getpid())
         if settings.steps_from is not None:
             variables["RLPROF_STEPS_FROM"] = settings.steps_from
-        if settings.may_estimate_steps and not settings.counts_all_steps:
+        if settings.counts_all_steps:
+            variables["RLPROF_TREATED"] = "1"
+        elif settings.may_estimate_steps:
             variables["RLPROF_PART_TIME"] = "1"
         return variables
 

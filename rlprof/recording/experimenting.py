@@ -157,6 +157,12 @@ class Bench:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(tracked.pid, signum)
 
+    def terminate_all(self) -> None:
+        """Tell every process of the run that still lives to end."""
+        for tracked in self._census.live():
+            with suppress(ProcessLookupError):
+                os.kill(tracked.pid, signal.SIGTERM)
+
     def kill_all(self) -> None:
         """End every process of the run that still lives."""
         for tracked in self._census.live():

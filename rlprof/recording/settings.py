@@ -68,7 +68,8 @@ class RecordingSettings:
     use, and counted from then on. Without, what is counted begins with the first step, and is all of them."""
 
     counts_all_steps: bool = False
-    """True if steps that take microseconds are counted all the time, though that costs the program more than 1 %."""
+    """True for a try: steps that take microseconds are counted all the time, though that costs the program more than 1 %, and agents are ready
+    to treat it."""
 
     @property
     def recognises_steps(self) -> bool:

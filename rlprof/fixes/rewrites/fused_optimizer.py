@@ -138,5 +138,6 @@ FIX: Final = Fix(
     does="makes the optimizer with fused=True",
     findings=frozenset({"optimizer-not-fused"}),
     rewrite=_rewrite,
-    remark="The numbers are the same but for rounding. On the CPU it needs torch 2.4 or later.",
+    remark="The numbers are the same but for rounding where gradients are dense and lie in memory as their parameters do, as those of "
+    "backward() do; sparse ones are an error, and ones that you set by hand may be taken wrongly. On the CPU it needs torch 2.4 or later.",
 )

@@ -104,7 +104,10 @@ def _log_call(tree: SourceTree, node: cst.Call, place: Place) -> _LogCall | None
     called = callee(call, place.known, tree.names)
     is_module = called.name == f"logging.{name}"
     if called.is_seen:
+        # An adapter may have a ``log`` of its own, through which that of each level goes.
+        is_adapter = called.name.startswith("logging.LoggerAdapter.")
         is_one = called.name.startswith("logging.") and called.file.endswith(_LIBRARY)
+        is_one = is_one and not is_adapter
     else:
         is_one = is_module or tree.written(receiver) in _made_loggers(tree)
     first = int(name == "log")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout, treatments
+from rlprof.agent.inject.rlprof_agent.stack_probe import StackProbe
 from rlprof.agent.inject.rlprof_agent.treatments import settings
 from rlprof.recording.treatment_desk import TreatmentState, as_bytes
 from tests.treated_program import Program, Try
@@ -335,8 +337,59 @@ def test_an_end_in_the_midst_of_a_treated_call_is_no_error(program, its_try):
     its_try.arm(part)
     its_try.want(True)
     treated = program.step.__code__.co_consts
-    (instead,) = [each for each in treated if getattr(each, "__name__", "") == "called"]
+    (instead,) = [
+        each for each in treated if getattr(getattr(each, "func", None), "__name__", "") == "called"
+    ]
 
     its_try.trial.end()
 
     assert instead(4) == 4
+
+
+def test_it_is_withdrawn_where_nobody_would_switch_it_any_more(program, its_try):
+    code = program.step.__code__
+    its_try.arm(program.call("every", program.step, every=2))
+    its_try.want(True)
+
+    its_try.trial.stop(its_try.mailbox, "the stack probe stepped aside")
+
+    assert its_try.desk.told()[::2] == (WITHDRAWN, "the stack probe stepped aside")
+    assert program.step.__code__ is code
+
+
+def test_a_probe_that_steps_aside_takes_it_along(program, its_try, monkeypatch):
+    code = program.step.__code__
+    its_try.arm(program.call("every", program.step, every=2))
+    its_try.want(True)
+    monkeypatch.setitem(sys.modules, "rlprof_agent.treatments", treatments)
+    monkeypatch.setattr(treatments, "_treatment", its_try.trial)
+    probe = StackProbe.__new__(StackProbe)
+    probe._mailbox = its_try.mailbox
+
+    probe._set_state(layout.PROBE_ON)
+    assert program.step.__code__ is not code
+    probe._set_state(layout.PROBE_TRACED)
+
+    assert program.step.__code__ is code
+    assert its_try.desk.told().state is WITHDRAWN
+
+
+def test_treated_code_that_is_pickled_by_value_is_untreated_where_it_is_read(program, its_try):
+    cloudpickle = pytest.importorskip("cloudpickle", reason="pip install cloudpickle")
+    its_try.arm(program.call("from-memory", program.step))
+    its_try.want(True)
+    program.step.__module__ = "__main__"
+
+    copy = cloudpickle.loads(cloudpickle.dumps(program.step))
+    its_try.want(False)
+
+    assert [copy(each) for each in range(3)] == [0, 1, 2]
+    assert its_try.desk.told().reached == 0
+
+
+def test_all_that_is_needed_is_imported_before_the_program_begins():
+    treatments.load()
+
+    folder = treatments.__name__
+    for file, name in treatments.WAYS.values():
+        assert hasattr(sys.modules[f"{folder}.{file}"], name)

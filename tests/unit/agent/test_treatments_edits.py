@@ -693,3 +693,33 @@ def test_without_numpy_it_is_absent(tensors, its_try, monkeypatch):
     monkeypatch.delitem(sys.modules, "numpy")
 
     assert its_try.arm(part).state is TreatmentState.ABSENT
+
+
+class Forwarding(logging.LoggerAdapter):
+    """Its own ``log`` is what ``debug`` goes through."""
+
+    def __init__(self, logger):
+        super().__init__(logger, {})
+        self.seen = 0
+
+    def log(self, *_, **__):
+        self.seen += 1
+
+
+def test_an_adapter_with_a_log_of_its_own_is_called_whatever_the_level(logs, its_try):
+    adapter = Forwarding(logging.Logger("quiet", logging.ERROR))
+
+    with its_try.on(logs.edit("if-logged", logs.Agent.step, '"step %s"')):
+        logs.Agent(adapter).step(logs.Q())
+
+    assert adapter.seen == 1
+
+
+def test_a_method_that_was_put_into_the_class_is_called_too(logs, its_try, monkeypatch):
+    seen = []
+    monkeypatch.setattr(logging.Logger, "debug", lambda *_: seen.append(1))
+
+    with its_try.on(logs.edit("if-logged", logs.Agent.step, '"step %s"')):
+        logs.Agent(logging.Logger("quiet", logging.ERROR)).step(logs.Q())
+
+    assert seen == [1]

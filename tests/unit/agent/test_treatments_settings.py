@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import types
 
 import pytest
 
@@ -138,23 +137,44 @@ def test_checks_of_distributions_are_as_before(before, torch, its_try):
 def test_without_torch_there_is_nothing_to_set(what, module, its_try, monkeypatch):
     monkeypatch.delitem(sys.modules, module, raising=False)
 
-    assert its_try.arm(setting(what, threads=1, flag="fused")).state is ABSENT
+    assert its_try.arm(setting(what, threads=1, flag="foreach")).state is ABSENT
 
 
 def test_flags_of_all_groups_are_set_and_put_back(torch, its_try):
     first, second = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
-    adam = torch.optim.Adam([{"params": [first]}, {"params": [second], "foreach": True}])
-    sgd = torch.optim.SGD([first], lr=0.1, fused=False)
+    adam = torch.optim.Adam([{"params": [first]}, {"params": [second], "foreach": False}])
+    sgd = torch.optim.SGD([first], lr=0.1, foreach=False)
     groups = [*adam.param_groups, *sgd.param_groups]
     before = [dict(group) for group in groups]
 
-    its_try.arm(setting("optimizer-flags", flag="fused"))
+    its_try.arm(setting("optimizer-flags", flag="foreach"))
     assert [dict(group) for group in groups] == before
     its_try.want(True)
-    assert [group["fused"] for group in groups] == [True] * 3
+    assert [group["foreach"] for group in groups] == [True] * 3
     its_try.want(False)
 
     assert [dict(group) for group in groups] == before
+
+
+def test_groups_that_were_made_anew_meanwhile_are_put_back_too(torch, its_try):
+    first, second = (torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1) for _ in range(2))
+
+    its_try.arm(setting("optimizer-flags", flag="foreach"))
+    its_try.want(True)
+    first.load_state_dict(second.state_dict())
+    its_try.want(False)
+
+    assert [each.param_groups[0]["foreach"] for each in (first, second)] == [None, None]
+
+
+def test_fused_optimizers_stay_as_they_are(torch, its_try):
+    fused = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1, fused=True)
+    other = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1)
+
+    its_try.arm(setting("optimizer-flags", flag="foreach"))
+    its_try.want(True)
+
+    assert [each.param_groups[0]["foreach"] for each in (fused, other)] == [None, True]
 
 
 def test_flags_are_those_of_the_moment_they_are_set(torch, its_try):
@@ -186,7 +206,7 @@ def test_an_optimizer_may_switch_between_two_updates(torch, its_try):
         weight = torch.nn.Parameter(torch.linspace(-1.0, 1.0, 8))
         adam = torch.optim.Adam([weight], lr=0.05)
         if is_treated:
-            assert its_try.arm(setting("optimizer-flags", flag="fused")).state is OFF
+            assert its_try.arm(setting("optimizer-flags", flag="foreach")).state is OFF
         for number in range(20):
             if is_treated:
                 its_try.want(number % 3 == 1)
@@ -200,31 +220,13 @@ def test_an_optimizer_may_switch_between_two_updates(torch, its_try):
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
-    [
-        (
-            lambda torch: torch.optim.Adam(
-                [torch.nn.Parameter(torch.ones(2))], differentiable=True
-            ),
-            "differentiable",
-        ),
-        (
-            lambda torch: torch.optim.Adam(
-                [torch.nn.Parameter(torch.ones(2, dtype=torch.complex64))]
-            ),
-            "no fused update",
-        ),
-        (
-            lambda torch: torch.optim.Adam([torch.nn.Parameter(torch.ones(2, device="meta"))]),
-            "no fused update",
-        ),
-    ],
+    ("options", "why"), [({"differentiable": True}, "differentiable"), ({"fused": True}, "fused")]
 )
-def test_an_update_that_would_be_an_error_is_refused(make, why, torch, its_try):
-    optimizer = make(torch)
+def test_an_update_that_would_be_an_error_is_refused(options, why, torch, its_try):
+    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))], **options)
     before = dict(optimizer.param_groups[0])
 
-    told = its_try.arm(setting("optimizer-flags", flag="fused"))
+    told = its_try.arm(setting("optimizer-flags", flag="foreach"))
     its_try.want(True)
 
     assert told.state is REFUSED
@@ -232,12 +234,44 @@ def test_an_update_that_would_be_an_error_is_refused(make, why, torch, its_try):
     assert dict(optimizer.param_groups[0]) == before
 
 
-def test_an_older_torch_that_has_it_for_other_devices_alone_is_refused(torch, its_try, monkeypatch):
-    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))])
-    older = types.SimpleNamespace(_get_fused_kernels_supported_devices=lambda: ["cuda"])
-    monkeypatch.setitem(sys.modules, "torch.utils._foreach_utils", older)
+def _sparse(torch):
+    table = torch.nn.Embedding(8, 2, sparse=True)
+    return [table.weight], lambda: table(torch.tensor([1, 2])).sum()
 
-    told = its_try.arm(setting("optimizer-flags", flag="fused"))
 
-    assert told.state is REFUSED
-    assert optimizer.param_groups[0]["fused"] is None
+def _transposed(torch):
+    weight = torch.nn.Parameter(torch.ones(3, 2))
+    weight.grad = torch.arange(6.0).reshape(2, 3).T
+    return [weight], lambda: torch.zeros(1, requires_grad=True).sum()
+
+
+def _late(torch):
+    first, late = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    calls = []
+
+    def loss():
+        calls.append(0)
+        return (first.sum() if len(calls) < 3 else (first + late).sum()) * 1.0
+
+    return [first, late], loss
+
+
+@pytest.mark.parametrize("program", [_sparse, _transposed, _late])
+def test_updates_of_any_kind_go_on_as_they_would(program, torch, its_try):
+    """Gradients that are sparse, lie otherwise in memory, or come late."""
+    ends = []
+    for is_treated in (False, True):
+        torch.manual_seed(3)
+        parameters, loss = program(torch)
+        optimizer = torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
+        if is_treated:
+            assert its_try.arm(setting("optimizer-flags", flag="foreach")).state is OFF
+        for number in range(6):
+            if is_treated:
+                its_try.want(number % 2 == 0)
+            loss().backward()
+            optimizer.step()
+        ends.append([each.detach().clone() for each in parameters])
+        del optimizer
+
+    torch.testing.assert_close(*ends)

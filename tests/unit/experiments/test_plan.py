@@ -239,7 +239,7 @@ CALL_LINE = ("train.py", TRAIN.line("agent.step(1)"))
     [
         ("frozen-collector", [{"way": "setting", "what": "collector"}]),
         ("no-distribution-checks", [{"way": "setting", "what": "distribution-checks"}]),
-        ("fused-optimizer", [{"way": "setting", "what": "optimizer-flags", "flag": "fused"}]),
+        ("foreach-optimizer", [{"way": "setting", "what": "optimizer-flags", "flag": "foreach"}]),
         ("one-torch-thread", [{"way": "setting", "what": "torch-threads", "threads": 1}]),
     ],
 )

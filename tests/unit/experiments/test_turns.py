@@ -227,3 +227,17 @@ def test_a_faster_treatment_saves_more(ratios, more):
     assert other is not None
     # A saved share is no sum: of rates the ratios are.
     assert log((1 - one.median) / (1 - other.median)) == pytest.approx(more, abs=1e-9)
+
+
+def test_a_wide_interval_below_zero_says_nothing():
+    turns = SlotTurns(0.4)
+    for ratio in (-0.1, -0.9, -0.2, -0.6, -0.3):
+        first = turns.next().is_on
+        halves = [100.0, 100.0 * exp(ratio)]
+        for rate in reversed(halves) if first else halves:
+            turns.add(rate)
+
+    assert turns.measured is not None
+    assert turns.measured.high < NOTHING
+    assert not turns.is_enough
+    assert not is_clear(turns.measured)

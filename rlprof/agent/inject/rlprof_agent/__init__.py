@@ -115,6 +115,10 @@ def start() -> None:
         imported_files.install(os.environ["RLPROF_IMPORTS_DIR"])
     in_child = held_signals.holding(_start_in_child, _forget_before_exec)
     os.register_at_fork(after_in_child=aside.hook(in_child, _forget_in_child))
+    if "RLPROF_TREATED" in os.environ:
+        from . import treatments
+
+        treatments.load()
     # Last: one of the program's may be on already, and then all of that is aside.
     instruments.install(_probe)
 

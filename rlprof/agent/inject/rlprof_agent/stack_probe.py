@@ -32,7 +32,7 @@ from .value_looks import ValueLooks
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Optional
+    from typing import Any, Optional
 
     from .torch_windows import TorchWindows
 
@@ -195,6 +195,11 @@ class StackProbe:
 
     def _set_state(self, state: int) -> None:
         part_time.begin()  # The turns before are over.
+        treatments: Any = sys.modules.get("rlprof_agent.treatments")
+        if treatments is not None and state != layout.PROBE_ON:
+            treatments.stop(
+                self._mailbox, "the stack probe stepped aside, and nobody could switch it any more"
+            )
         self._mailbox.cells[layout.CELL_PROBE_STATE] = state
 
     def _obey_interval(self) -> None:

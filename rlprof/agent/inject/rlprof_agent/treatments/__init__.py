@@ -82,6 +82,11 @@ class ProcessTreatment:
         cells[layout.CELL_TREATMENT_REACHED] = self._reached[0]
         cells[layout.CELL_TREATMENT_STATE] = asked * layout.TREATMENT_STATES + self._state
 
+    def stop(self, mailbox: Mailbox, why: str) -> None:
+        """Withdraw what there is: nobody switches it any more."""
+        if self._state in (layout.TREATMENT_OFF, layout.TREATMENT_ON):
+            self._withdraw(mailbox, why)
+
     def end(self) -> None:
         """Leave nothing of it in the program."""
         self._take_off()
@@ -189,8 +194,18 @@ _treatment = ProcessTreatment()
 recorder tells it otherwise."""
 
 
+def load() -> None:
+    """Import all ways, before the program begins: later it could be in the middle of an import of what they need."""
+    for file, _ in WAYS.values():
+        __import__(__name__ + "." + file)
+
+
 def follow(mailbox: Mailbox) -> None:
     _treatment.follow(mailbox)
+
+
+def stop(mailbox: Mailbox, why: str) -> None:
+    _treatment.stop(mailbox, why)
 
 
 def end() -> None:

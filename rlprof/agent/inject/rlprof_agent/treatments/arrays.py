@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from . import AskedPart
 
+_NOT_TAKEN = "gLQ"
+"""Types of numbers, long doubles and large unsigned ones, of which torch takes lists otherwise than arrays."""
+
 _ROOMS = 64
 """Arrays that grow at the same time."""
 
@@ -56,7 +59,7 @@ def _one_array(values: Any, wanted: Any, numpy: Any, torch: Any) -> tuple[Any, A
     # Each number of a list becomes a double on the way to a float: these are the same then.
     is_double = dtype.kind == "f" or (dtype.kind in "iub" and dtype.itemsize <= 4)
     is_same = wanted is None or (wanted in doubles and is_double)
-    if is_same and dtype.kind in "fiub" and dtype.isnative:
+    if is_same and dtype.kind in "fiub" and dtype.isnative and dtype.char not in _NOT_TAKEN:
         return numpy.stack(values), wanted
     return values, wanted
 

@@ -277,7 +277,16 @@ def _from_its_lines(part: dict[str, Any], original: Any, treated: Any) -> Any:
 def _replaced(original: Any, asked: AskedPart) -> Any:
     """Call a function of a file of the user's in its place."""
     part = asked.part
-    names = {"__name__": "rlprof_replacement", "__file__": part["with_file"], "original": original}
+    raised: list[Any] = [None]
+
+    def own(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except Exception as error:
+            raised[0] = error
+            raise
+
+    names = {"__name__": "rlprof_replacement", "__file__": part["with_file"], "original": own}
     try:
         with open(part["with_file"], "rb") as file:
             exec(compile(file.read(), part["with_file"], "exec", dont_inherit=True), names)
@@ -292,6 +301,9 @@ def _replaced(original: Any, asked: AskedPart) -> Any:
         try:
             return replacement(*args, **kwargs)
         except Exception as error:
+            if error is raised[0]:
+                raised[0] = None
+                raise  # The program's own call has raised it.
             foreign_errors.pass_on(error)
             asked.failed(error)
         return original(*args, **kwargs)

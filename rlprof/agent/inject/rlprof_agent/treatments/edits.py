@@ -11,7 +11,16 @@ from types import CodeType, FunctionType, MethodType
 
 from . import RefusedError, library
 from .arrays import arrays_first, spare_room
-from .functions import MARK, SwappedCode, with_objects, written_at
+from .functions import (
+    ALLOWED,
+    CALLED,
+    IN_NOTHING,
+    MARK,
+    SwappedCode,
+    held,
+    with_objects,
+    written_at,
+)
 from .memories import Memory
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -23,6 +32,9 @@ if TYPE_CHECKING:
 _ALIKE = ("co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
 _NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+_NONE = compile("", "", "exec")
+_ASKED_BY = ("log", "_log", "isEnabledFor", "getEffectiveLevel")
+"""Methods that those for levels go through."""
 _SCOPES = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _WITHIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 """Statements that do the same in a ``with`` block."""
@@ -33,9 +45,9 @@ class Edit:
 
     def __init__(self, asked: AskedPart) -> None:
         part = asked.part
-        edit, instead = _EDITS[part["what"]]
+        edit, instead, untreated = _EDITS[part["what"]]
         functions = written_at(part["file"], part["line"], part["name"])
-        helper = instead(asked)
+        helper = held(instead(asked), untreated)
         written = _Written(part["path"], part["file"], part["line"], part["name"])
         for function in functions:
             written.expect_same(function)
@@ -255,12 +267,19 @@ def _is_logged(asked: AskedPart) -> Any:
                 return True  # The call would make one.
         if not isinstance(logger, kinds):
             return True
-        log = getattr(getattr(logger, method), "__func__", None)
-        if not any(log is getattr(kind, method) for kind in kinds):
+        if not all(_is_loggings(logger, name, logging.__file__) for name in (method, *_ASKED_BY)):
             return True  # One that does more.
         return bool(logger.isEnabledFor(level))
 
     return is_wanted
+
+
+def _is_loggings(logger: Any, name: str, file: str) -> bool:
+    """Tell whether a logger's method is the standard library's own, not one of a subclass or one that was put in its place."""
+    function = getattr(logger, name, None)
+    function = getattr(function, "__func__", function)
+    # Adapters have not all of them.
+    return function is None or getattr(function, "__code__", _NONE).co_filename == file
 
 
 def _without_gradients(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt]:
@@ -312,12 +331,13 @@ def _identity(function: Any) -> Any:
     return id(function)
 
 
-_EDITS: dict[str, tuple[Any, Any]] = {
-    "every": (_if_allowed, _every),
-    "if-logged": (_if_logged, _is_logged),
-    "every-loop": (_if_loop_allowed, _every),
-    "without-gradients": (_without_gradients, _no_grad),
-    "arrays-first": (_through, arrays_first),
-    "spare-room": (_through, spare_room),
-    "from-memory": (_through, _from_memory),
+_EDITS: dict[str, tuple[Any, Any, Any]] = {
+    "every": (_if_allowed, _every, ALLOWED),
+    "if-logged": (_if_logged, _is_logged, ALLOWED),
+    "every-loop": (_if_loop_allowed, _every, ALLOWED),
+    "without-gradients": (_without_gradients, _no_grad, IN_NOTHING),
+    "arrays-first": (_through, arrays_first, CALLED),
+    "spare-room": (_through, spare_room, CALLED),
+    "from-memory": (_through, _from_memory, CALLED),
 }
+"""By name: how a statement is changed, what its new call does, and what that does in a pickle."""

@@ -6,6 +6,8 @@ next call.
 
 from __future__ import annotations
 
+# The C module, without stubs: ``functools`` would pull in collections.
+from _functools import partial  # type: ignore[import-not-found]
 from dis import findlinestarts
 from types import CodeType, FunctionType
 
@@ -184,9 +186,40 @@ def calling(function: FunctionType, instead: Any) -> CodeType:
     inner = next(each for each in outer.co_consts if type(each) is CodeType)
     if inner.co_freevars != names:
         raise RefusedError("what %s takes from around it has changed" % code.co_name)
-    code_of_call = with_objects(inner, [instead, _without_ours])
+    code_of_call = with_objects(
+        inner, [held(instead, own_copy(function)), held(_without_ours, SILENT)]
+    )
     # Python 3.9 tells the name of a call with wrong arguments.
     return code_of_call.replace(co_filename=TREATED_FILE, co_name=code.co_name)
+
+
+class HeldCall(partial):  # type: ignore[misc]
+    """What treated code calls. A program that pickles its code by value, as cloudpickle does with that of its script, takes along what it
+    would be untreated.
+    """
+
+    untreated: Any
+
+    def __reduce__(self) -> Any:
+        return partial, (self.untreated,)
+
+
+def held(instead: Any, untreated: Any) -> HeldCall:
+    """``instead`` for treated code to call, and ``untreated`` for pickles: a function without a module of its own, which goes by value."""
+    held = HeldCall(instead)
+    held.untreated = untreated
+    return held
+
+
+def _of_no_module(function: Any) -> Any:
+    return FunctionType(function.__code__, {"__builtins__": __builtins__}, function.__name__)
+
+
+ALLOWED = _of_no_module(lambda *_: True)
+CALLED = _of_no_module(lambda function, *args, **kwargs: function(*args, **kwargs))
+IN_NOTHING = _of_no_module(lambda: __import__("contextlib").nullcontext())
+SILENT = _of_no_module(lambda _: None)
+"""What the calls in treated code do untreated: allow a statement, make a call, open a block, look at an error."""
 
 
 def unseen(instead: Any) -> Any:

@@ -35,19 +35,21 @@ def _collector(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], A
         raise RefusedError(
             "the program has frozen objects itself, and they could not be told apart"
         )
-    thresholds = gc.get_threshold()
+    thresholds, frozen = gc.get_threshold(), 0
 
     def put_on() -> None:
-        nonlocal thresholds
+        nonlocal thresholds, frozen
         thresholds = gc.get_threshold()
         gc.freeze()
+        frozen = gc.get_freeze_count()
         gc.set_threshold(*_SELDOM)
 
     def put_back() -> None:
         # Not where the program has set others meanwhile.
         if gc.get_threshold() == _SELDOM:
             gc.set_threshold(*thresholds)
-        gc.unfreeze()
+        if gc.get_freeze_count() <= frozen:
+            gc.unfreeze()  # More are frozen where the program has done so, too.
 
     return put_on, put_back
 
@@ -61,7 +63,12 @@ def _torch_threads(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[]
         before = torch.get_num_threads()
         torch.set_num_threads(part["threads"])
 
-    return put_on, lambda: torch.set_num_threads(before)
+    def put_back() -> None:
+        # Not where the program has set another number meanwhile.
+        if torch.get_num_threads() == part["threads"]:
+            torch.set_num_threads(before)
+
+    return put_on, put_back
 
 
 def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -77,53 +84,40 @@ def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Call
 
 
 def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Set ``fused`` or ``foreach`` in all groups of all optimizers that have it, and whose parameters allow it."""
+    """Set ``foreach`` in all groups of all optimizers that have it and are not fused.
+
+    Not ``fused``: torch's fused kernels expect that gradients are dense, and lie in memory as their parameters do, and that there is a state for each.
+    """
     kind = library("torch.optim.optimizer").Optimizer
     flag = part["flag"]
-    optimizers = [each for each in gc.get_objects() if kind in classes_of(type(each))]
-    groups = [group for each in optimizers for group in each.param_groups if flag in group]
-    if not groups:
+    optimizers = [
+        each
+        for each in gc.get_objects()
+        if kind in classes_of(type(each)) and any(flag in group for group in each.param_groups)
+    ]
+    if not optimizers:
         raise AbsentError("no optimizer has " + flag)
-    for each in optimizers:
-        if any(flag in group for group in each.param_groups):
-            _expect_one_kernel(each, flag)
-    before = [group[flag] for group in groups]
+    if any(group.get("differentiable") for each in optimizers for group in each.param_groups):
+        raise RefusedError("an optimizer is differentiable")
+    if all(group.get("fused") for each in optimizers for group in each.param_groups):
+        raise RefusedError("all optimizers are fused")
+    before: list[list[Any]] = []
 
     def put_on() -> None:
-        before[:] = [group[flag] for group in groups]
-        for group in groups:
-            group[flag] = True
+        before[:] = [[group.get(flag) for group in each.param_groups] for each in optimizers]
+        for each in optimizers:
+            for group in each.param_groups:
+                if flag in group and not group.get("fused"):
+                    group[flag] = True
 
     def put_back() -> None:
-        for group, value in zip(groups, before):  # noqa: B905 - Python 3.9
-            group[flag] = value
+        for each, values in zip(optimizers, before):  # noqa: B905 - Python 3.9
+            # By position: ``load_state_dict`` makes new groups, from what another optimizer had.
+            for position, group in enumerate(each.param_groups):
+                if group.get(flag) is True:
+                    group[flag] = values[position] if position < len(values) else None
 
     return put_on, put_back
-
-
-def _expect_one_kernel(optimizer: Any, flag: str) -> None:
-    """Raise ``RefusedError`` where torch would raise an error, or worse, once ``flag`` is set between two updates."""
-    state = optimizer.state
-    for group in optimizer.param_groups:
-        if group.get("differentiable"):
-            raise RefusedError("an optimizer is differentiable")
-        if flag != "fused":
-            continue
-        for parameter in group["params"]:
-            device = parameter.device.type
-            if device not in _fused_devices() or not parameter.is_floating_point():
-                raise RefusedError("torch has no fused update for parameters on " + device)
-            step = state[parameter].get("step") if parameter in state else None
-            if device != "cpu" and getattr(step, "device", parameter.device) != parameter.device:
-                # What is fused takes the address of each as one of its own.
-                raise RefusedError("the optimizer counts its updates on another device")
-
-
-def _fused_devices() -> Any:
-    told = getattr(
-        library("torch.utils._foreach_utils"), "_get_fused_kernels_supported_devices", tuple
-    )
-    return told()
 
 
 def _torch_switch(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -154,7 +148,11 @@ def _anomaly_mode(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[]
         before = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
         torch.autograd.set_detect_anomaly(False)
 
-    return put_on, lambda: torch.autograd.set_detect_anomaly(*before)
+    def put_back() -> None:
+        if not torch.is_anomaly_enabled():
+            torch.autograd.set_detect_anomaly(*before)
+
+    return put_on, put_back
 
 
 _SETTINGS: dict[str, Any] = {

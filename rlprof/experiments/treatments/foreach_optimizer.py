@@ -1,4 +1,4 @@
-"""Update all parameters of an optimizer in one operation."""
+"""Update all parameters of an optimizer together."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rlprof.recording.treatment_desk import TreatmentPart
 
 
 def _parts(_: Patient) -> Sequence[TreatmentPart]:
-    return [setting("optimizer-flags", flag="fused")]
+    return [setting("optimizer-flags", flag="foreach")]
 
 
 TREATMENT: Final = Treatment(
-    id="fused-optimizer",
-    does="sets fused=True in all optimizers that have it",
+    id="foreach-optimizer",
+    does="sets foreach=True in all optimizers that have it and are not fused",
     kind=TreatmentKind.GAIN,
     findings=frozenset({"optimizer-not-fused"}),
     parts=_parts,
