@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -148,3 +149,52 @@ def test_what_stands_for_a_class_of_torchrl_is_its_serial_one():
     module = changed(there, "torchrl.envs.batched_envs")
 
     assert module.ParallelEnv is there.SerialEnv
+
+
+# torch
+
+
+@pytest.fixture
+def optim(monkeypatch) -> Any:
+    torch = pytest.importorskip("torch")
+    module = sys.modules["torch.optim.optimizer"]
+    monkeypatch.setattr(module.Optimizer, "add_param_group", module.Optimizer.add_param_group)
+    restarts.watched("fused-optimizers")["torch.optim.optimizer"](module)
+    return torch
+
+
+@pytest.mark.parametrize(
+    ("options", "fused"),
+    [
+        ({}, True),
+        ({"fused": False}, False),
+        ({"foreach": True}, None),
+        ({"differentiable": True}, None),
+    ],
+)
+def test_optimizers_are_fused_as_they_are_made_where_nothing_else_is_said(options, fused, optim):
+    weight = optim.nn.Parameter(optim.ones(2))
+
+    assert optim.optim.Adam([weight], **options).param_groups[0]["fused"] is fused
+
+
+def test_what_has_no_such_option_is_left_alone(optim):
+    weight = optim.nn.Parameter(optim.ones(2))
+
+    assert "fused" not in optim.optim.LBFGS([weight]).param_groups[0]
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD", "Adagrad"])
+def test_a_fused_training_comes_to_the_same_but_for_the_last_digits(name, optim):
+    ends = []
+    for options in ({}, {"fused": False}):
+        weight = optim.nn.Parameter(optim.linspace(-1.0, 1.0, 8))
+        optimizer = getattr(optim.optim, name)([weight], lr=0.05, **options)
+        assert optimizer.param_groups[0]["fused"] is (not options)
+        for _ in range(10):
+            optimizer.zero_grad()
+            (weight**2).sum().backward()
+            optimizer.step()
+        ends.append(weight.detach())
+
+    optim.testing.assert_close(*ends)

@@ -239,7 +239,6 @@ CALL_LINE = ("train.py", TRAIN.line("agent.step(1)"))
     [
         ("frozen-collector", [{"way": "setting", "what": "collector"}]),
         ("no-distribution-checks", [{"way": "setting", "what": "distribution-checks"}]),
-        ("foreach-optimizer", [{"way": "setting", "what": "optimizer-flags", "flag": "foreach"}]),
         ("one-torch-thread", [{"way": "setting", "what": "torch-threads", "threads": 1}]),
     ],
 )

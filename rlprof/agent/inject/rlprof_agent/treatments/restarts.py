@@ -55,11 +55,27 @@ def _torchrl_in_process(module: ModuleType) -> None:
     names["ParallelEnv"] = names["SerialEnv"]
 
 
+def _fuse_optimizers(module: ModuleType) -> None:
+    """Have optimizers update all parameters of a group in one operation, from their first update on."""
+    kind: Any = vars(module)["Optimizer"]
+    add: Any = kind.add_param_group
+
+    def add_param_group(self: Any, param_group: Any) -> None:
+        add(self, param_group)
+        added = self.param_groups[-1]
+        is_one = "fused" in added and added["fused"] is None
+        if is_one and not (added.get("foreach") or added.get("differentiable")):
+            added["fused"] = all(each.is_floating_point() for each in added["params"]) or None
+
+    kind.add_param_group = add_param_group
+
+
 _RESTARTS: dict[str, dict[str, Callable[[ModuleType], None]]] = {
     "environments-in-process": {
         "gymnasium.vector": _gymnasium_in_process,
         "stable_baselines3.common.vec_env": _sb3_in_process,
         "torchrl.envs.batched_envs": _torchrl_in_process,
     },
+    "fused-optimizers": {"torch.optim.optimizer": _fuse_optimizers},
 }
 """By name and by module."""

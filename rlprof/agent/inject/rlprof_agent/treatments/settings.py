@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..plain_reads import classes_of
 from ..real import gc
-from . import AbsentError, RefusedError, library
+from . import RefusedError, library
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -83,43 +82,6 @@ def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Call
     return put_on, lambda: kind.set_default_validate_args(before)
 
 
-def _optimizer_flags(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Set ``foreach`` in all groups of all optimizers that have it and are not fused.
-
-    Not ``fused``: torch's fused kernels expect that gradients are dense, and lie in memory as their parameters do, and that there is a state for each.
-    """
-    kind = library("torch.optim.optimizer").Optimizer
-    flag = part["flag"]
-    optimizers = [
-        each
-        for each in gc.get_objects()
-        if kind in classes_of(type(each)) and any(flag in group for group in each.param_groups)
-    ]
-    if not optimizers:
-        raise AbsentError("no optimizer has " + flag)
-    if any(group.get("differentiable") for each in optimizers for group in each.param_groups):
-        raise RefusedError("an optimizer is differentiable")
-    if all(group.get("fused") for each in optimizers for group in each.param_groups):
-        raise RefusedError("all optimizers are fused")
-    before: list[list[Any]] = []
-
-    def put_on() -> None:
-        before[:] = [[group.get(flag) for group in each.param_groups] for each in optimizers]
-        for each in optimizers:
-            for group in each.param_groups:
-                if flag in group and not group.get("fused"):
-                    group[flag] = True
-
-    def put_back() -> None:
-        for each, values in zip(optimizers, before):  # noqa: B905 - Python 3.9
-            # By position: ``load_state_dict`` makes new groups, from what another optimizer had.
-            for position, group in enumerate(each.param_groups):
-                if group.get(flag) is True:
-                    group[flag] = values[position] if position < len(values) else None
-
-    return put_on, put_back
-
-
 def _torch_switch(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Set attributes of a module of torch's settings: ``module``, and names and numbers of ``values``, parted by blanks."""
     wanted = [name.split("=") for name in part["values"].split()]
@@ -159,7 +121,6 @@ _SETTINGS: dict[str, Any] = {
     "collector": _collector,
     "torch-threads": _torch_threads,
     "distribution-checks": _distribution_checks,
-    "optimizer-flags": _optimizer_flags,
     "torch-switch": _torch_switch,
     "anomaly-mode": _anomaly_mode,
 }
