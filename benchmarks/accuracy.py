@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -282,12 +282,21 @@ def chosen(arguments: argparse.Namespace) -> list[Case]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--pairs", metavar="A,B", help="only these programs with a fault")
+    parser = parser_of_programs(__doc__ or "")
     parser.add_argument("--innocents", metavar="C,D", help="only these innocents")
-    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
     parser.add_argument("--recordings", type=int, default=3, help="under rlprof")
     parser.add_argument("--seconds", type=float, default=6.0, help="of a run without rlprof")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1 or arguments.recordings < 1:
+        parser.error("one round and one recording are the least")
+    in_a_folder(judge_all, arguments)
+
+
+def parser_of_programs(description: str) -> argparse.ArgumentParser:
+    """The options of a benchmark that measures programs and judges them."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--pairs", metavar="A,B", help="only these programs with a fault")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
     parser.add_argument(
         "--patience",
         type=float,
@@ -300,13 +309,17 @@ def main() -> None:
         "--again", type=Path, metavar="DIR", help="measure nothing: judge what --keep left there"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
-    arguments = parser.parse_args()
-    if arguments.rounds < 1 or arguments.recordings < 1:
-        parser.error("one round and one recording are the least")
+    return parser
+
+
+def in_a_folder(
+    judge: Callable[[argparse.Namespace, Path], None], arguments: argparse.Namespace
+) -> None:
+    """Judge in the folder of ``--again`` or ``--keep``, else in one that goes at the end."""
     # So that being ended ends the programs, too: they would spoil what is measured next.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory() as scratch:
-        judge_all(arguments, arguments.again or arguments.keep or Path(scratch))
+        judge(arguments, arguments.again or arguments.keep or Path(scratch))
 
 
 def judge_all(arguments: argparse.Namespace, kept: Path) -> None:

@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import signal
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,8 +24,10 @@ from accuracy import (
     ProgramFailedError,
     ended,
     folder_of,
+    in_a_folder,
     measure_pairs,
     measured_pairs,
+    parser_of_programs,
     report_on,
 )
 from cases import LONG_S, Case, ladder_steps, pairs
@@ -118,28 +118,11 @@ def chosen(names: str | None) -> list[Case]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--pairs", metavar="A,B", help="only these programs")
-    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
-    parser.add_argument(
-        "--patience",
-        type=float,
-        default=60.0,
-        metavar="S",
-        help="how long to wait before each run for others to leave the machine alone",
-    )
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave what was measured there")
-    parser.add_argument(
-        "--again", type=Path, metavar="DIR", help="measure nothing: judge what --keep left there"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
+    parser = parser_of_programs(__doc__ or "")
     arguments = parser.parse_args()
     if arguments.rounds < 2:
         parser.error("of fewer than two rounds nobody knows how far they lie apart")
-    # So that being ended ends the programs, too: they would spoil what is measured next.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with tempfile.TemporaryDirectory() as scratch:
-        judge_all(arguments, arguments.again or arguments.keep or Path(scratch))
+    in_a_folder(judge_all, arguments)
 
 
 def judge_all(arguments: argparse.Namespace, kept: Path) -> None:

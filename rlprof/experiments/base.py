@@ -189,7 +189,7 @@ class Treatment:
     id: str
     """Lower-case words joined by hyphens; ``docs/treatments/<id>.md`` is its page."""
     does: str
-    """What it does to the program, for lists: a verb in the third person and its object."""
+    """Its effect on the program, for lists: a verb in the third person and its object."""
     kind: TreatmentKind
     findings: frozenset[str]
     """The ids of the detectors whose findings it tries."""

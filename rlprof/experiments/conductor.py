@@ -13,6 +13,7 @@ from rlprof.experiments import words
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
+from rlprof.experiments.slot_lengths import LISTEN_POLL_S, slot_lengths
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
 from rlprof.experiments.turns import is_clear
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
@@ -30,38 +31,13 @@ FIRST_PLAN_S: Final = 10.0
 NEXT_PLAN: Final = 1.4
 """Times the seconds at one plan, after which the next is made if the steady phase had not begun."""
 
-FINE_POLL: Final = 0.01
-"""Part of a slot after which counts are read again: so exactly the ends of its units are known."""
-
-POLL: Final = 0.05
-"""The same where units are shorter than that: whenever counts are read, they are right."""
-
 WAIT_S: Final = 0.2
 """How often it is looked whether something is due, while nothing is measured."""
-
-SHORTEST_SLOT_S: Final = 0.4
-UNITS: Final = 10
-"""Units of work in a slot, at least."""
-
-FED_SLOT_S: Final = 2.0
-"""Shortest slot where processes feed each other: what is in their buffers belongs to the slot before."""
-
-SHORT_CYCLE_S: Final = 1.0
-"""A cycle that is shorter goes into a slot several times."""
 
 RHYTHM_S: Final = 2.0
 """Time in which the rhythm of a program is listened to, and longer where it has none by then."""
 
 LONGEST_RHYTHM_S: Final = 20.0
-
-LONGEST_TRY_S: Final = 30.0
-"""Time for one treatment, where its slots are short enough for that."""
-
-MOST_SLOTS: Final = 12
-"""Slots for which there is time in any case."""
-
-MOST_BOTH_SLOTS: Final = 25
-"""The same where longer ones are compared with them: five pairs, and three of twice the length."""
 
 OTHERS: Final = 0.25
 """Cores that other programs use during an experiment, from which on that is told."""
@@ -69,7 +45,7 @@ OTHERS: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class TryPlan:
-    """What the user asked for."""
+    """The user's wishes."""
 
     run_file: Path
     budget_s: float
@@ -277,20 +253,17 @@ class Conductor:
         assert self._made is not None
         assert self._rhythm is not None
         self._number += 1
-        slot_s = self._slot_s(agents)
+        lengths = slot_lengths(self._rhythm, len(agents))
         option, *others = options
-        lengthens = slot_s <= FED_SLOT_S and not self._rhythm.has_cycles
-        most = MOST_BOTH_SLOTS if lengthens else MOST_SLOTS
-        longest_s = max(LONGEST_TRY_S, most * slot_s)
         trying = TreatmentTry(
             self._number,
             as_bytes([{**part, "counter": self._made.counter} for part in option.parts]),
             self._rhythm,
-            slot_s=slot_s,
-            lengthens=lengthens,
+            slot_s=lengths.slot_s,
+            lengthens=lengths.lengthens,
             # Of several processes nobody knows whose wait for a core holds up whom.
             leaves_queue_out=len(agents) == 1 and not option.changes_load,
-            ends_s=min(now_s + longest_s, self._began_s + self.plan.budget_s),
+            ends_s=min(now_s + lengths.longest_try_s, self._began_s + self.plan.budget_s),
             begun_s=now_s,
         )
         self.tell(words.tries(planned, option))
@@ -325,22 +298,9 @@ class Conductor:
         bench.keep(self.experiments)
 
     def _poll_s(self, agents: Sequence[AgentOfProcess]) -> float:
-        rhythm = self._rhythm
-        if rhythm is None:
-            return FINE_POLL * SHORTEST_SLOT_S
-        slot_s = self._slot_s(agents)
-        is_fine = rhythm.has_cycles or rhythm.unit_s > FINE_POLL * slot_s
-        return (FINE_POLL if is_fine else POLL) * slot_s
-
-    def _slot_s(self, agents: Sequence[AgentOfProcess]) -> float:
-        rhythm = self._rhythm
-        assert rhythm is not None
-        if rhythm.has_cycles:
-            cycles = max(1, round(SHORT_CYCLE_S / rhythm.unit_s))
-            # Less, for a slot ends with the first cycle that ends after it.
-            return (cycles - 0.5) * rhythm.unit_s
-        shortest_s = FED_SLOT_S if len(agents) > 1 else SHORTEST_SLOT_S
-        return max(shortest_s, UNITS * rhythm.unit_s)
+        if self._rhythm is None:
+            return LISTEN_POLL_S
+        return slot_lengths(self._rhythm, len(agents)).poll_s
 
     # The end
 

@@ -43,7 +43,7 @@ class PartOfTraining:
 
     component: str
     share: float
-    """Of the time, with its waits for a core."""
+    """Share of the time, with its waits for a core."""
     functions: tuple[EntryFunction, ...]
 
 

@@ -1,4 +1,4 @@
-"""Which findings of a run can be tried, and how."""
+"""Plan which findings of a run are tried, and how."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PlannedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to try in a run that has come this far."""
+    """Experiments for a run that has come this far."""
 
     is_steady: bool
     """False where the steady phase has not begun, or is short: ask again later."""

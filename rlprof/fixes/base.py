@@ -57,7 +57,7 @@ class Fix:
     id: str
     """Lower-case words joined by hyphens."""
     does: str
-    """What it does to the source, for lists: a verb in the third person and its object."""
+    """Its effect on the source, for lists: a verb in the third person and its object."""
     findings: frozenset[str]
     """The ids of the detectors whose findings it is for."""
     rewrite: Callable[[Case], Rewriting]
@@ -65,4 +65,4 @@ class Fix:
     reads_functions: bool = False
     """True if it is right only while the whole functions around the lines are what was recorded."""
     remark: str = ""
-    """What may differ in the program's results, and what the change asks of the installation."""
+    """Differences that the program's results may have, and what the change asks of the installation."""

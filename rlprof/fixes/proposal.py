@@ -28,7 +28,7 @@ class ChangedFile:
     after: str
     content_before: bytes
     content: bytes
-    """What is to be written."""
+    """Texts to be written."""
 
     def diff(self, name: str) -> str:
         """The change as a unified diff, with the paths that ``git apply`` and ``patch -p1`` take."""

@@ -111,7 +111,7 @@ class SourceTree:
         tree = ast.parse(f"({self.code(node)}\n)", mode="eval").body
         for name in ast.walk(tree):
             if isinstance(name, ast.Name) and name.id in self.names.imports:
-                name.stands_for = self.names.imports[name.id]  # type: ignore[attr-defined]
+                name.stands_for = self.names.imports[name.id]  # type: ignore[attr-defined]  # as syntax/module.py does
         return tree
 
     def written(self, node: cst.BaseExpression) -> str:

@@ -10,7 +10,7 @@ from rlprof.model.finding import Range
 
 
 class TreatmentKind(Enum):
-    """What switching a treatment on measures."""
+    """The meaning of what a treatment measures."""
 
     GAIN = "gain"
     """The program's results stay as they are: this is what the fix saves."""

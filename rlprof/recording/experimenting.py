@@ -32,9 +32,9 @@ class CpuTimes(NamedTuple):
     """CPU seconds since an unknown moment."""
 
     of_run: float
-    """Of the processes of the run that live."""
+    """Time of the processes of the run that live."""
     of_host: float
-    """Of everybody."""
+    """Time of everybody."""
 
 
 class AgentOfProcess(NamedTuple):
@@ -57,7 +57,7 @@ class Experimenter(Protocol):
 
 
 class Bench:
-    """What an :class:`Experimenter` may do with a run."""
+    """The things that an :class:`Experimenter` may do with a run."""
 
     def __init__(
         self,

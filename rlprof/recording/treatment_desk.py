@@ -18,7 +18,7 @@ MOST_BYTES: Final = layout.TREATMENT_SIZE - layout.LENGTH.size
 
 
 class TreatmentState(Enum):
-    """What became of a treatment in a process."""
+    """State of a treatment in a process."""
 
     NOT_HEARD = 0
     """Its main thread has not been at work since it was asked for."""
@@ -31,7 +31,7 @@ class TreatmentState(Enum):
 
 
 class TreatmentTold(NamedTuple):
-    """What an agent tells of the treatment that it was asked for."""
+    """Answer of an agent about the treatment that it was asked for."""
 
     state: TreatmentState
     reached: int

@@ -105,7 +105,7 @@ class Value:
 
     @property
     def stream(self) -> str:
-        """What an opened stream, one of its methods, or ``print`` leads to: ``file``, ``pipe``, ``socket``, ``pair`` (of either) or
+        """The other end of an opened stream, of one of its methods, or of ``print``: ``file``, ``pipe``, ``socket``, ``pair`` (of either) or
         ``device``; empty where that is not known, or it is none.
         """
         return self.fields.get("stream", "")

@@ -86,7 +86,7 @@ class _OnLine(NamedTuple):
 
 class _Calls(NamedTuple):
     sinks: list[Sink]
-    """What the calls of a statement write."""
+    """The things that the calls of a statement write."""
     others: list[ast.Call]
     """Those that write nothing and are in C."""
     beside: list[ast.Call]

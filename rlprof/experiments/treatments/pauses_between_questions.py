@@ -15,7 +15,7 @@ _EVENTS: Final = (("multiprocessing.synchronize", "Event"), ("threading", "Event
 _QUEUES: Final = (("multiprocessing.queues", "Queue"), ("queue", "Queue"))
 _PIPES: Final = (("multiprocessing.connection", "_ConnectionBase"),)
 _QUESTIONS: Final = {"is_set": (0, _EVENTS), "empty": (1, _QUEUES), "poll": (0, _PIPES)}
-"""What says no, and whose they are."""
+"""Questions of the standard library with the answer that says no, and whose they are."""
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:

@@ -39,7 +39,7 @@ def _change(tree: SourceTree, place: Place) -> None:
         above = tree.parent(loop)
         if isinstance(above, cst.Module | cst.FunctionDef | cst.ClassDef):
             raise CannotFixError("its line is in no loop over parameters")
-        loop = above  # type: ignore[assignment]
+        loop = above  # type: ignore[assignment]  # any node until it is a loop
     if tree.is_changed(loop):
         return
     if loop.asynchronous or loop.orelse:
@@ -61,7 +61,7 @@ def _change(tree: SourceTree, place: Place) -> None:
         )
         above = [*updated.leading_lines, *comments]
         if not is_in_block:
-            inner = made.body.with_changes(indent=indent)  # type: ignore[union-attr]
+            inner = made.body.with_changes(indent=indent)  # type: ignore[union-attr]  # it was parsed from a loop
             made = made.with_changes(body=inner)
         return made.with_changes(leading_lines=above)
 
@@ -157,7 +157,7 @@ def _plain(statement: ast.stmt, target: str, source: str) -> ast.expr | None:
             return ast.Name({target: _Names.target, source: _Names.source}.get(node.id, node.id))
 
     copied = ast.parse(ast.unparse(ast.Expression(value)), mode="eval").body
-    return Renamed().visit(copied)  # type: ignore[no-any-return]
+    return Renamed().visit(copied)  # type: ignore[no-any-return]  # visit() returns Any
 
 
 def _function(texts: list[ast.expr]) -> tuple[str, str] | None:

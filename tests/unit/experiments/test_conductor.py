@@ -12,19 +12,16 @@ import pytest
 
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.experiments import conductor as module
-from rlprof.experiments.conductor import (
+from rlprof.experiments.conductor import FIRST_PLAN_S, NEXT_PLAN, Conductor, TryPlan
+from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
+from rlprof.experiments.slot_lengths import (
     FED_SLOT_S,
     FINE_POLL,
-    FIRST_PLAN_S,
     LONGEST_TRY_S,
     MOST_BOTH_SLOTS,
-    NEXT_PLAN,
     POLL,
     SHORTEST_SLOT_S,
-    Conductor,
-    TryPlan,
 )
-from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
 from rlprof.recording import ending
 from rlprof.recording.ending import KILL_AFTER_S, TERMINATE_AFTER_S

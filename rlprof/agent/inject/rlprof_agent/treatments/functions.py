@@ -193,8 +193,8 @@ def calling(function: FunctionType, instead: Any) -> CodeType:
     return code_of_call.replace(co_filename=TREATED_FILE, co_name=code.co_name)
 
 
-class HeldCall(partial):  # type: ignore[misc]
-    """What treated code calls. A program that pickles its code by value, as cloudpickle does with that of its script, takes along what it
+class HeldCall(partial):  # type: ignore[misc]  # has no stubs
+    """An object that treated code calls. A program that pickles its code by value, as cloudpickle does with that of its script, takes along what it
     would be untreated.
     """
 
@@ -219,7 +219,7 @@ ALLOWED = _of_no_module(lambda *_: True)
 CALLED = _of_no_module(lambda function, *args, **kwargs: function(*args, **kwargs))
 IN_NOTHING = _of_no_module(lambda: __import__("contextlib").nullcontext())
 SILENT = _of_no_module(lambda _: None)
-"""What the calls in treated code do untreated: allow a statement, make a call, open a block, look at an error."""
+"""Stand-ins for the calls of treated code where it is untreated: allow a statement, make a call, open a block, look at an error."""
 
 
 def unseen(instead: Any) -> Any:

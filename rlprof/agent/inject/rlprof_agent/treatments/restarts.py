@@ -21,11 +21,11 @@ def _gymnasium_in_process(module: ModuleType) -> None:
     names: Any = vars(module)
     in_process: Any = names["SyncVectorEnv"]
 
-    class AsyncVectorEnv(in_process):  # type: ignore[misc]
+    class AsyncVectorEnv(in_process):  # type: ignore[misc]  # the program's own class
         def __init__(
             self,
             env_fns: Any,
-            shared_memory: bool = True,  # noqa: ARG002
+            shared_memory: bool = True,  # noqa: ARG002 - of workers alone
             copy: bool = True,
             *_of_workers: Any,
             **options: Any,
@@ -42,8 +42,8 @@ def _sb3_in_process(module: ModuleType) -> None:
     names: Any = vars(module)
     in_process: Any = names["DummyVecEnv"]
 
-    class SubprocVecEnv(in_process):  # type: ignore[misc]
-        def __init__(self, env_fns: Any, start_method: Any = None) -> None:  # noqa: ARG002
+    class SubprocVecEnv(in_process):  # type: ignore[misc]  # the program's own class
+        def __init__(self, env_fns: Any, start_method: Any = None) -> None:  # noqa: ARG002 - of workers alone
             super().__init__(env_fns)
 
     names["SubprocVecEnv"] = SubprocVecEnv
