@@ -169,7 +169,9 @@ def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:
     from rlprof.gate.processes import adopting_orphans
     from rlprof.runfile.amending import amend_experiments
 
-    tries = RestartTries(settings.command, settings.script, settings.steps_from, _tell)
+    tries = RestartTries(
+        settings.command, settings.script, settings.steps_from, _tell, conductor.uses_gpu
+    )
     with suppress(Interrupted), interruptible(), adopting_orphans():
         tries.run(conductor.restarts, conductor.budget_left_s)
     amend_experiments(settings.run_file, [*conductor.experiments, *tries.experiments])

@@ -200,5 +200,7 @@ class Treatment:
     restart: str = ""
     """Name by which the agent knows it where it cannot be switched: it is applied when a run starts, and two runs take turns.
     ``parts`` then only tells whether it fits, and gives none."""
+    on_gpus: bool = False
+    """True if it is tried of every program that uses a GPU: its findings need traces, and a try takes none."""
     order: int = 0
     """Among those of one finding: the lowest is tried first."""

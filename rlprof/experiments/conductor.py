@@ -126,6 +126,10 @@ class Conductor:
         return self._end.has_begun
 
     @property
+    def uses_gpu(self) -> bool:
+        return self._made is not None and self._made.uses_gpu
+
+    @property
     def budget_left_s(self) -> float:
         """Seconds for what is tried after the training has ended."""
         return max(0.0, self.plan.budget_s - sum(each.seconds for each in self.experiments))

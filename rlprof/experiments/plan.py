@@ -10,9 +10,9 @@ from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
 from rlprof.experiments.parts import PartOfTraining, parts_of
 from rlprof.experiments.untried import UNTRIED
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
-from rlprof.model.counters import ITERATIONS, OUTPUT_STEPS, UPDATES
+from rlprof.model.counters import ITERATIONS, OF_A_GPU, OUTPUT_STEPS, UPDATES
 from rlprof.model.experiment import TreatmentKind
-from rlprof.model.finding import PricedFinding
+from rlprof.model.finding import Finding, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Recording
 from rlprof.recording.treatment_desk import TreatmentPart
@@ -76,6 +76,7 @@ class Plan:
     unit: str = ""
     """``steps``, ``updates`` or ``iterations``."""
     findings: list[PlannedFinding] = field(default_factory=list)
+    uses_gpu: bool = False
 
 
 def plan_ceilings(recording: Recording) -> Plan:
@@ -124,16 +125,39 @@ def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> P
     counter, unit = _counter(recording)
     sources, values = found.profile.sources, Values(found.profile.values)
     known = sorted(treatments, key=lambda treatment: (treatment.order, treatment.id))
+    told = [each for each in found.priced.listed if each.finding.phase is PhaseKind.STEADY]
+    uses_gpu = any(each.name in OF_A_GPU and each.value > 0 for each in recording.counters)
+    untold = _untold_on_gpus(told, known) if uses_gpu else []
     return Plan(
         True,
         counter,
         unit,
         [
             _planned(priced, Patient(priced.finding, sources, values, recording.run.cwd), known)
-            for priced in found.priced.listed
-            if priced.finding.phase is PhaseKind.STEADY
+            for priced in [*told, *untold]
         ],
+        uses_gpu,
     )
+
+
+def _untold_on_gpus(
+    told: Sequence[PricedFinding], treatments: Sequence[Treatment]
+) -> list[PricedFinding]:
+    """Findings, without a rank and a price, that only traces of the GPU would tell, and that are tried in any case."""
+    known = {each.finding.detector for each in told}
+    return [
+        PricedFinding(
+            Finding(treatment.does, (), (), (), "", detector=detector),
+            rank=0,
+            saved_share=Range(0.0, 0.0),
+            sps_after=None,
+            saved_us=Range(0.0, 0.0),
+            process_roles=(),
+        )
+        for treatment in treatments
+        if treatment.on_gpus
+        for detector in sorted(treatment.findings - known)
+    ]
 
 
 def _steady_s(profile: Profile) -> float:

@@ -1,4 +1,4 @@
-"""Try what cannot be switched while a training runs: two runs of it take turns, one of them treated from its start."""
+"""Try what cannot be switched while a training runs, by pairs of runs of it: one of them is treated from its start."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rlprof.errors import MeasureError
 from rlprof.experiments import words
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
 from rlprof.experiments.turns import FIRST_PAIRS, is_clear, measured_share
+from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Counting, Program, Side
 from rlprof.gate.runner import Runner
 from rlprof.gate.worktrees.check_folder import check_folder
@@ -21,7 +22,7 @@ from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, Tr
 from rlprof.model.finding import Range
 
 TRAINS_S: Final = 16.0
-"""Seconds after the first step at which both are ended; each has half of them."""
+"""Seconds after the first step at which both are ended; each has half of them, also where they do not take turns."""
 
 _TIMEOUT_S: Final = 120.0
 """For such a run to come to its first steps."""
@@ -41,6 +42,8 @@ class RestartTries:
     script: str
     steps_from: str | None
     tell: Callable[[str], None]
+    uses_gpu: bool = False
+    """True if its runs come one after the other: a GPU goes on while a process is stopped."""
     experiments: list[Experiment] = field(default_factory=list)
 
     def run(self, findings: Sequence[PlannedFinding], budget_s: float) -> None:
@@ -67,13 +70,13 @@ class RestartTries:
             folder,
             timeout_s=_TIMEOUT_S,
             counting=Counting(function=self.steps_from),
-            trains_s=TRAINS_S,
+            trains_s=TRAINS_S / 2 if self.uses_gpu else TRAINS_S,
         )
         base = self._program(Side.BASE, {})
         head = self._program(Side.HEAD, {VARIABLE: option.restart})
         while not _is_enough(ratios) and time.monotonic() < ends_s:
             try:
-                without, treated = runner.measure_in_turns(base, head, len(ratios) + 1)
+                without, treated = self._pair(runner, base, head, len(ratios) + 1)
             except MeasureError as error:
                 why = error.message.splitlines()[0]
                 break
@@ -95,8 +98,20 @@ class RestartTries:
             pairs=len(ratios),
             slot_s=TRAINS_S / 2,
             seconds=time.monotonic() - begun_s,
-            note=why or words.pairs_of_runs(len(ratios), FIRST_PAIRS),
+            note=why or words.pairs_of_runs(len(ratios), FIRST_PAIRS, in_turns=not self.uses_gpu),
         )
+
+    def _pair(
+        self, runner: Runner, base: Program, head: Program, number: int
+    ) -> tuple[MeasuredRun, MeasuredRun]:
+        if not self.uses_gpu:
+            return runner.measure_in_turns(base, head, number)
+        # Which comes first alternates, so that a drift of the machine cancels out.
+        if number % 2:
+            without = runner.measure(base, number)
+            return without, runner.measure(head, number)
+        treated = runner.measure(head, number)
+        return runner.measure(base, number), treated
 
     def _program(self, side: Side, more: dict[str, str]) -> Program:
         return Program(

@@ -65,11 +65,11 @@ def pair_of_runs(number: int, log_ratio: float) -> str:
     return f"  pair {number}: {exp(log_ratio):.2f}× as fast treated"
 
 
-def pairs_of_runs(count: int, least: int) -> str:
+def pairs_of_runs(count: int, least: int, *, in_turns: bool) -> str:
     """A note on a try by runs."""
     if count < least:
         return f"{count} pairs of runs, an interval takes {least}: give a larger --budget"
-    return "by runs that took turns"
+    return "by runs that took turns" if in_turns else "by runs one after the other"
 
 
 def ends_training() -> str:
@@ -131,7 +131,10 @@ def training_failed(exit_code: int) -> MeasureError:
 
 
 def no_such_finding(wanted: str, findings: Sequence[PlannedFinding]) -> UsageError:
-    there = ", ".join(f"{planned.rank} {planned.finding}" for planned in findings) or "none"
+    there = (
+        ", ".join(f"{planned.rank or ''} {planned.finding}".strip() for planned in findings)
+        or "none"
+    )
     return UsageError(
         f"there is no finding {wanted} in this training",
         slug="no-such-finding",

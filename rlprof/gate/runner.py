@@ -23,7 +23,7 @@ from rlprof.gate.worktrees.imported_files import (
     imported_files,
     refuse_foreign_imports,
 )
-from rlprof.model.counters import D2H_BYTES, GPU_SYNCS, H2D_BYTES
+from rlprof.model.counters import OF_A_GPU
 from rlprof.model.profile import Interval
 
 _LOOK_S: Final = 0.05
@@ -233,8 +233,6 @@ def _usual_hint(program: Program) -> str:
 
 Run = tuple[MeasuredRun, TurnsTaken]
 
-_OF_A_GPU: Final = (GPU_SYNCS, H2D_BYTES, D2H_BYTES)
-
 _MOST_IDLE: Final = 0.05
 """Part of the turns that may pass in waiting alone."""
 
@@ -281,7 +279,7 @@ def _alone(its: Run, start: float, end: float) -> MeasuredRun:
 
 
 def _refuse_gpu(run: MeasuredRun) -> None:
-    used = [name for name in _OF_A_GPU if run.counters.per_step.get(name)]
+    used = [name for name in OF_A_GPU if run.counters.per_step.get(name)]
     if used:
         raise MeasureError(
             f"{run.side.value} uses a GPU ({', '.join(used)}), and a GPU goes on while a process is stopped",

@@ -62,6 +62,9 @@ H2D_BYTES: Final = "h2d_bytes"
 D2H_BYTES: Final = "d2h_bytes"
 """The same in the other direction."""
 
+OF_A_GPU: Final = (GPU_SYNCS, H2D_BYTES, D2H_BYTES)
+"""Those that only a program with a GPU counts."""
+
 KERNEL_LAUNCHES: Final = "kernel_launches"
 """Launches of kernels in updates, as windows of torch's profiler tell; not counted."""
 

@@ -25,4 +25,5 @@ TREATMENT: Final = Treatment(
     kind=TreatmentKind.GAIN,
     findings=frozenset({"fp32-without-tf32-or-amp"}),
     parts=_parts,
+    on_gpus=True,
 )

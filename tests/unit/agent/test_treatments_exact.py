@@ -100,7 +100,7 @@ EXACT: dict[str, Callable[[Program], list[TreatmentPart]]] = {
     "frozen-collector": lambda _: [{"way": "setting", "what": "collector"}],
 }
 
-OTHER_DIGITS = {"fused-optimizer", "no-algorithm-search", "one-torch-thread", "quick-float32"}
+OTHER_DIGITS = {"fused-optimizer", "other-algorithm-search", "one-torch-thread", "quick-float32"}
 """They compute the same in another order or with fewer digits: results differ in low digits, as with the fix itself."""
 
 ELSEWHERE = {"environments-in-process", "pauses-between-questions", "plain-configuration"}

@@ -137,3 +137,52 @@ def test_without_torch_there_is_nothing_to_set(what, module, its_try, monkeypatc
     monkeypatch.delitem(sys.modules, module, raising=False)
 
     assert its_try.arm(setting(what, threads=1)).state is ABSENT
+
+
+# Switches of torch's
+
+SEARCH = setting("torch-switch", values="torch.backends.cudnn.benchmark=other")
+TF32 = setting(
+    "torch-switch",
+    values="torch.backends.cuda.matmul.allow_tf32=1 torch.backends.cudnn.allow_tf32=1",
+)
+
+
+@pytest.fixture
+def backends(torch):
+    """Of torch, with TF32 in convolutions alone, as it comes; the same at the end of the test."""
+    yield torch.backends
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.allow_tf32 = True
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_switch_goes_to_its_other_side_and_back(before, backends, its_try):
+    backends.cudnn.benchmark = before
+    its_try.arm(SEARCH)
+
+    its_try.want(True)
+    treated = backends.cudnn.benchmark
+    its_try.want(False)
+
+    assert (treated, backends.cudnn.benchmark) == (not before, before)
+
+
+def test_a_switch_that_the_program_has_on_already_is_refused(backends, its_try):
+    backends.cuda.matmul.allow_tf32 = True
+
+    told = its_try.arm(TF32)
+
+    assert (told.state, told.why) == (REFUSED, "the program has it so already")
+
+
+def test_a_switch_that_the_program_moves_meanwhile_stays_there(backends, its_try):
+    its_try.arm(TF32)
+    its_try.want(True)
+    assert backends.cuda.matmul.allow_tf32
+    backends.cuda.matmul.allow_tf32 = False
+
+    its_try.want(False)
+
+    assert not backends.cuda.matmul.allow_tf32
+    assert backends.cudnn.allow_tf32

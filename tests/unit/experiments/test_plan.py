@@ -345,3 +345,25 @@ def test_where_nothing_is_known_of_the_place_it_is_refused_or_fits(name, finding
         parts = treatment.parts(a_patient(finding))
         assert parts or treatment.restart
         as_bytes(parts)
+
+
+@pytest.mark.parametrize("counter", ["gpu_syncs", "h2d_bytes", "d2h_bytes"])
+def test_settings_of_a_gpu_are_tried_of_every_program_that_uses_one(counter):
+    plan = plan_of(a_training().counts(counter, 10))
+
+    found = planned(plan, "fp32-without-tf32-or-amp")
+
+    assert plan.uses_gpu
+    assert [option.treatment for option in found.options] == ["quick-float32"]
+    assert (found.rank, found.low, found.high, found.place) == (0, 0.0, 0.0, "")
+    # After what samples tell of it.
+    assert plan.findings.index(found) > plan.findings.index(planned(plan, "eager-log-format"))
+
+
+def test_of_a_program_without_a_gpu_none_is():
+    plan = plan_of(a_training().counts("would_sync", 10))
+
+    assert not plan.uses_gpu
+    assert not {"fp32-without-tf32-or-amp", "conv-search"} & {
+        each.finding for each in plan.findings
+    }

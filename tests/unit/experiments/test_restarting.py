@@ -35,6 +35,7 @@ class World:
     def __init__(self, ratio: Callable[[int], float]) -> None:
         self.now_s = 50.0
         self.pairs: list[tuple[Program, Program]] = []
+        self.alone: list[Side] = []
         self.settings: dict[str, Any] = {}
         self.folders: list[Path] = []
         self._ratio = ratio
@@ -43,7 +44,13 @@ class World:
         assert folder.is_dir()
         self.folders.append(folder)
         self.settings = settings
-        return SimpleNamespace(measure_in_turns=self._measure)
+        return SimpleNamespace(measure_in_turns=self._measure, measure=self._alone)
+
+    def _alone(self, program: Program, pair: int) -> Any:
+        self.alone.append(program.side)
+        self.now_s += PAIR_S / 2
+        ratio = self._ratio(pair) if program.side is Side.HEAD else 1.0
+        return SimpleNamespace(sps=SimpleNamespace(median=100.0 * ratio))
 
     def _measure(self, base: Program, head: Program, pair: int) -> tuple[Any, Any]:
         self.pairs.append((base, head))
@@ -57,12 +64,14 @@ class World:
 @pytest.fixture
 def play(monkeypatch):
     def _play(
-        world: World, *findings: PlannedFinding, budget_s: float = 600.0
+        world: World, *findings: PlannedFinding, budget_s: float = 600.0, uses_gpu: bool = False
     ) -> tuple[RestartTries, list[str]]:
         monkeypatch.setattr(restarting, "Runner", world.runner)
         monkeypatch.setattr(restarting, "time", SimpleNamespace(monotonic=lambda: world.now_s))
         told: list[str] = []
-        tries = RestartTries(("python", "train.py"), "train.py", "env:Env.step", told.append)
+        tries = RestartTries(
+            ("python", "train.py"), "train.py", "env:Env.step", told.append, uses_gpu
+        )
         tries.run(findings or (a_finding(),), budget_s)
         return tries, told
 
@@ -103,6 +112,21 @@ def test_one_run_is_as_it_is_and_the_other_is_told_what_to_change(play):
         assert base.folder == Path.cwd()
     assert world.settings["trains_s"] == TRAINS_S
     assert world.settings["counting"].function == "env:Env.step"
+
+
+def test_on_a_gpu_runs_come_one_after_the_other_and_which_is_first_alternates(play):
+    world = World(lambda _: 2.0)
+
+    tries, _ = play(world, uses_gpu=True)
+
+    (experiment,) = tries.experiments
+    assert not world.pairs
+    assert world.alone[:4] == [Side.BASE, Side.HEAD, Side.HEAD, Side.BASE]
+    assert len(world.alone) == 2 * FIRST_PAIRS
+    assert experiment.measured == pytest.approx((0.5, 0.5, 0.5))
+    assert experiment.note == "by runs one after the other"
+    # As long as each has where they take turns.
+    assert world.settings["trains_s"] == experiment.slot_s == TRAINS_S / 2
 
 
 def test_nothing_of_them_stays_on_disk(play):

@@ -83,21 +83,38 @@ def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Call
 
 
 def _torch_switch(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Set attributes of a module of torch's settings: ``module``, and names and numbers of ``values``, parted by blanks."""
-    wanted = [name.split("=") for name in part["values"].split()]
-    owners = [(library(name.rpartition(".")[0]), name.rpartition(".")[2]) for name, _ in wanted]
+    """Set switches of torch's: ``values`` has names and what they are to be (0, 1, or ``other`` than now), parted by blanks."""
+    asked = [name.split("=") for name in part["values"].split()]
+    owners = [_owner_and_name(name) for name, _ in asked]
     before = [getattr(owner, name) for owner, name in owners]
+    wanted = [
+        not now if value == "other" else bool(int(value))
+        for now, (_, value) in zip(before, asked)  # noqa: B905 - Python 3.9
+    ]
+    if before == wanted:
+        raise RefusedError("the program has it so already")
 
     def put_on() -> None:
         before[:] = [getattr(owner, name) for owner, name in owners]
-        for (owner, name), (_, value) in zip(owners, wanted):  # noqa: B905 - Python 3.9
-            setattr(owner, name, bool(int(value)))
-
-    def put_back() -> None:
-        for (owner, name), value in zip(owners, before):  # noqa: B905 - Python 3.9
+        for (owner, name), value in zip(owners, wanted):  # noqa: B905 - Python 3.9
             setattr(owner, name, value)
 
+    def put_back() -> None:
+        for (owner, name), value, ours in zip(owners, before, wanted):  # noqa: B905 - Python 3.9
+            # Not where the program has set another value meanwhile.
+            if getattr(owner, name) == ours:
+                setattr(owner, name, value)
+
     return put_on, put_back
+
+
+def _owner_and_name(path: str) -> tuple[Any, str]:
+    """The object whose attribute a path names, and its name there: not all of these are modules."""
+    first, *middle, name = path.split(".")
+    owner = library(first)
+    for attribute in middle:
+        owner = getattr(owner, attribute)
+    return owner, name
 
 
 def _anomaly_mode(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:

@@ -1,4 +1,4 @@
-"""Search for no algorithm of a convolution."""
+"""Search for algorithms of convolutions where the program does not, and do not where it does."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from rlprof.recording.treatment_desk import TreatmentPart
 
 
 def _parts(_: Patient) -> Sequence[TreatmentPart]:
-    return [setting("torch-switch", values="torch.backends.cudnn.benchmark=0")]
+    return [setting("torch-switch", values="torch.backends.cudnn.benchmark=other")]
 
 
 TREATMENT: Final = Treatment(
-    id="no-algorithm-search",
-    does="switches cuDNN's search for algorithms off, which may change low digits",
+    id="other-algorithm-search",
+    does="switches cuDNN's search for algorithms on where it is off and off where it is on, which may change low digits",
     kind=TreatmentKind.GAIN,
     findings=frozenset({"conv-search"}),
     parts=_parts,
+    on_gpus=True,
 )
