@@ -31,6 +31,9 @@ FIRST_PLAN_S: Final = 10.0
 NEXT_PLAN: Final = 1.4
 """Times the seconds at one plan, after which the next is made if the steady phase had not begun."""
 
+COUNTED_BY_S: Final = 60.0
+"""Seconds of the run by which every training counts something: until then it may load a library (torch with CUDA took 12 s), a model or data."""
+
 WAIT_S: Final = 0.2
 """How often it is looked whether something is due, while nothing is measured."""
 
@@ -164,7 +167,8 @@ class Conductor:
         if plan is None:
             return
         self._planner = None
-        if not plan.is_steady:
+        is_loading = not plan.counter and bench.elapsed_s < COUNTED_BY_S
+        if not plan.is_steady or is_loading:
             self._next_plan_s = bench.elapsed_s * NEXT_PLAN
             return
         if not plan.counter:
@@ -236,8 +240,8 @@ class Conductor:
             planned = self._waiting.pop(0)
             self._begin(bench, planned, planned.options, agents, now_s)
             return
-        for planned in self._waiting:
-            self.tell(words.no_time_for(planned))
+        if self._waiting:
+            self.tell(words.no_time_for(self._waiting))
         self._waiting = []
         if len(self._held) > 1 and left_s > 0:
             together = words.together(self._held)

@@ -49,11 +49,11 @@ class RestartTries:
     def run(self, findings: Sequence[PlannedFinding], budget_s: float) -> None:
         """Try one finding after the other until the time is spent."""
         ends_s = time.monotonic() + budget_s
-        for planned in findings:
+        for number, planned in enumerate(findings):
             option = planned.options[0]
             if time.monotonic() >= ends_s:
-                self.tell(words.no_time_for(planned))
-                continue
+                self.tell(words.no_time_for(findings[number:]))
+                return
             self.tell(words.tries(planned, option))
             with check_folder() as folder:
                 experiment = self._tried(planned, option, ends_s, folder)

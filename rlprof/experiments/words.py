@@ -33,8 +33,8 @@ def takes_own_runs(planned: PlannedFinding) -> str:
     return f"does not try {_name(planned)}: it takes runs of its own, as `rlprof try` makes them"
 
 
-def no_time_for(planned: PlannedFinding) -> str:
-    return f"did not try {_name(planned)}: the budget is spent (--budget)"
+def no_time_for(findings: Sequence[PlannedFinding]) -> str:
+    return f"the budget is spent (--budget), and not tried: {', '.join(map(_name, findings))}"
 
 
 def tried(experiment: Experiment) -> str:

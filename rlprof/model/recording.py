@@ -77,6 +77,8 @@ class RunInfo:
     """Environment of the target, the variables in ``THREAD_SETTINGS`` alone; older files hold more."""
     settings: Mapping[str, str] = field(default_factory=dict)
     rlprof_version: str = ""
+    told_to_end_us: int | None = None
+    """When rlprof or its user asked the target to end, by a signal; ``None`` where nobody did, and in older files."""
     is_live: bool = False
     """True if a recorder was at work on the file when it was read; in no file."""
 

@@ -162,6 +162,7 @@ class Recorder:
         )
         self._next_scan_us = 0
         self._next_read_us = 0
+        self._told_to_end_us: int | None = None
         self._escort = Escort(self._selector)
         self._logs = logs_of_output() if settings.recognises_steps else []
         self._pauses = PauseKeeper(
@@ -265,6 +266,8 @@ class Recorder:
         due_s = self._server.release_overdue()
         events = self._selector.select(self._timeout_s(due_s))
         self._escort.handle_signals()
+        if self._escort.was_told_to_end:
+            self._note_told_to_end()
         if self._processes.are_sampled:
             self._pauses.notice()
         for key, _ in events:
@@ -280,7 +283,13 @@ class Recorder:
             self._experiments.turn()
 
     def _end_target(self, signum: int) -> None:
+        self._note_told_to_end()
         self._escort.target.forward(signum, time.monotonic())
+
+    def _note_told_to_end(self) -> None:
+        """Keep when it was first told to: how it ends from then on is no crash."""
+        if self._told_to_end_us is None:
+            self._told_to_end_us = self._clock.now_us()
 
     def _timeout_s(self, due_s: float | None) -> float | None:
         """The time until something is due; None to wait for an event."""
@@ -376,6 +385,7 @@ class Recorder:
         told = self._census.agent_totals()
         self._store.finish(
             exit_code=exit_code,
+            told_to_end_us=self._told_to_end_us,
             census=self._census,
             overhead=self._overhead(told),
             notes=[

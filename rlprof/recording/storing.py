@@ -177,6 +177,7 @@ class WindowStore:
         self,
         *,
         exit_code: int,
+        told_to_end_us: int | None = None,
         census: Census,
         overhead: Mapping[str, float],
         notes: Sequence[Note],
@@ -194,6 +195,7 @@ class WindowStore:
             lambda: self._writer.finish(
                 wall_us=self.window_start_us,
                 exit_code=exit_code,
+                told_to_end_us=told_to_end_us,
                 processes=[summarise(tracked) for tracked in census.present],
                 threads=census.new_threads,
                 overhead=overhead,

@@ -40,12 +40,14 @@ _LEAST_BEFORE_A_HANG_US: Final = 2_000_000
 
 
 def crash_of(recording: Recording, profile: Profile, at_pace: Recording) -> Crash | None:
-    """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known.
+    """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known. A program that was told to end
+    may do so with any exit code.
 
     ``at_pace`` is the recording of which ``profile`` is: windows of torch's profiler may be cut out of its clock.
     """
     code = recording.run.exit_code
-    has_failed = is_bad_end(code)
+    told_us = recording.run.told_to_end_us
+    has_failed = is_bad_end(code) and (told_us is None or signal_of(code) is not None)
     dead = list(_dead_workers(recording, profile, at_pace, has_failed=has_failed))
     workers = tuple(worker for _, worker in dead)
     if not has_failed and not workers:
@@ -61,12 +63,15 @@ def _dead_workers(
     recording: Recording, profile: Profile, at_pace: Recording, *, has_failed: bool
 ) -> Iterator[tuple[Process, DeadWorker]]:
     """Yield them in the order in which they died, each as ``at_pace`` has it, too."""
+    told_us = recording.run.told_to_end_us
     for process in sorted(recording.processes, key=lambda process: process.ended_us or 0):
         code, ended_us = process.exit_code, process.ended_us
         if not code or ended_us is None or process.start_method == "root":
             continue
         own = at_pace.processes[process.id]
         left_us = recording.run.wall_us - ended_us
+        if told_us is not None and ended_us >= told_us and signal_of(code) is None:
+            continue
         is_death = _is_death(process, has_failed=has_failed, left_us=left_us)
         is_missed_then = profile.hang is not None and is_missed(own, profile.hang.start_us)
         if (

@@ -79,6 +79,8 @@ def _of_the_run(recording: Recording) -> Iterator[str]:
         yield f"the run began at {begun}"
     if not isinstance(run.exit_code, (int, type(None))):
         yield "the exit code is no number"
+    if not isinstance(run.told_to_end_us, (int, type(None))):
+        yield "the time at which it was told to end is no number"
     if not isinstance(recording.overhead, dict) or not all(
         isinstance(value, (int, float)) and abs(value) <= _MOST_EVENTS
         for value in recording.overhead.values()

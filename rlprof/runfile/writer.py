@@ -265,12 +265,19 @@ class RunWriter:
         *,
         wall_us: int,
         exit_code: int | None,
+        told_to_end_us: int | None = None,
         processes: Iterable[Process],
         threads: Iterable[Thread],
         overhead: Mapping[str, float],
     ) -> None:
         """Complete the file: one file, no journal beside it, nothing unused inside."""
-        run = replace(self._run, wall_us=wall_us, exit_code=exit_code, complete=True)
+        run = replace(
+            self._run,
+            wall_us=wall_us,
+            exit_code=exit_code,
+            told_to_end_us=told_to_end_us,
+            complete=True,
+        )
         with self._reporting():
             with self._transaction():
                 self._write_processes(processes)

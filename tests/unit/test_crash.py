@@ -70,6 +70,22 @@ def test_a_program_that_fails_or_is_killed_is_a_crash(code, how):
     assert said(recording) == f"Crashed after 12.0 s: the program {how}."
 
 
+@pytest.mark.parametrize("code", [1, 120, 255])
+def test_a_program_that_was_told_to_end_may_do_so_with_any_exit_code(code):
+    told = a_training().with_run(exit_code=code, told_to_end_us=8 * SECOND)
+
+    assert said(told.recording()) == ""
+    # Its workers do so, too, however long it takes to clear up.
+    assert said(with_worker(told, code, after_s=8.5)) == ""
+    assert "worker 1001 ended with exit code" in said(with_worker(told, code, after_s=3.0))
+
+
+def test_a_program_that_is_killed_once_it_was_told_to_end_is_a_crash():
+    told = a_training().with_run(exit_code=139, told_to_end_us=8 * SECOND)
+
+    assert "was killed by SIGSEGV" in said(told.recording())
+
+
 def test_a_worker_that_dies_long_before_the_end_is_told():
     assert said(with_worker(a_training(), 1, after_s=3.0)) == (
         "A worker died: worker 1001 ended with exit code 1, after 3.0 s of 12.0 s."

@@ -12,7 +12,13 @@ import pytest
 
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.experiments import conductor as module
-from rlprof.experiments.conductor import FIRST_PLAN_S, NEXT_PLAN, Conductor, TryPlan
+from rlprof.experiments.conductor import (
+    COUNTED_BY_S,
+    FIRST_PLAN_S,
+    NEXT_PLAN,
+    Conductor,
+    TryPlan,
+)
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.slot_lengths import (
     FED_SLOT_S,
@@ -232,13 +238,23 @@ def test_a_plan_that_cannot_be_made_ends_it(play):
 
 
 def test_a_program_that_counts_nothing_is_told_so_and_ended(play):
-    world = World({}, [a_plan(counter="")])
+    world = World({}, 9 * [a_plan(counter="")])
 
-    conductor, _ = play(world, seconds=20)
+    conductor, _ = play(world, seconds=2 * COUNTED_BY_S)
 
     assert conductor.failure is not None
     assert conductor.failure.slug == "try-counts-nothing"
     assert world.interrupted_s
+    assert world.asked_at_s[-1] >= COUNTED_BY_S
+
+
+def test_a_program_that_loads_for_long_is_waited_for(play):
+    world = World({"first": 0.5}, [a_plan(counter=""), a_plan(counter=""), ONE])
+
+    conductor, _ = play(world, seconds=90)
+
+    assert [each.finding for each in conductor.experiments] == ["one"]
+    assert conductor.failure is None
 
 
 def test_a_program_that_counts_too_seldom_is_told_so(play):
@@ -300,9 +316,9 @@ def test_a_finding_that_is_not_there_does_not_end_a_training_that_is_to_go_on(pl
 
 @pytest.mark.parametrize("plan", [a_plan(counter=""), MeasureError("no plan", slug="s", hint="h")])
 def test_whatever_fails_a_training_that_is_to_go_on_is_not_ended(plan, play):
-    world = World({}, [plan])
+    world = World({}, 9 * [plan])
 
-    conductor, told = play(world, seconds=60, keeps_going=True)
+    conductor, told = play(world, seconds=2 * COUNTED_BY_S, keeps_going=True)
 
     assert conductor.failure is not None
     assert [line.partition(":")[0] for line in told] == ["nothing is tried"]
@@ -417,7 +433,8 @@ def test_the_budget_is_for_all(play):
 
     tried = len(conductor.experiments)
     assert 1 <= tried < 6
-    assert sum("the budget is spent" in line for line in told) == 6 - tried
+    (line,) = [line for line in told if "the budget is spent" in line]
+    assert line.count("train.py:7") == 6 - tried
     assert "all-together" not in {each.treatment for each in conductor.experiments}
     # Ten seconds up to the plan, and what it takes to notice.
     assert world.interrupted_s[0] - world.begun_s < 10 + 25 + 5

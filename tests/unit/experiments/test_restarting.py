@@ -195,4 +195,8 @@ def test_a_finding_for_which_no_time_is_left_is_told(budget_s, play):
     tries, told = play(World(lambda _: 2.0), *findings, budget_s=budget_s)
 
     assert len(tries.experiments) == (1 if budget_s else 0)
-    assert told[-1] == ("did not try too-many-workers (train.py:7): the budget is spent (--budget)")
+    left = [] if budget_s else ["ipc-per-step (train.py:7)"]
+    assert told[-1] == (
+        "the budget is spent (--budget), and not tried: "
+        + ", ".join([*left, "too-many-workers (train.py:7)"])
+    )

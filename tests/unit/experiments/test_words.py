@@ -75,7 +75,7 @@ def test_what_is_not_tried_says_why():
     assert words.not_tried(planned(refusal="its line is in no function")) == (
         "does not try eager-log-format (train.py:7): its line is in no function"
     )
-    assert "--budget" in words.no_time_for(planned())
+    assert "--budget" in words.no_time_for([planned()])
 
 
 def test_a_gain_is_told_beside_what_samples_told():
