@@ -245,10 +245,17 @@ def _is_guarded(call: _LogCall) -> bool:
         asked = names_in([ast.parse(call.wrapper.condition, mode="eval").body])
         if asked & names_in(statement.conditions):
             return True
+    return any(map(_asks_for_level, statement.conditions))
+
+
+def _asks_for_level(test: ast.expr) -> bool:
+    """Tell whether ``test`` fails wherever the level is off: ``debugging or logger.isEnabledFor(DEBUG)`` does not."""
+    if isinstance(test, ast.BoolOp):
+        asks = map(_asks_for_level, test.values)
+        return all(asks) if isinstance(test.op, ast.Or) else any(asks)
     return any(
         own_name(node) in _LEVEL_TESTS
         or (isinstance(node, ast.Attribute) and node.attr == "level" and _is_logger(node.value))
-        for test in statement.conditions
         for node in ast.walk(test)
         if isinstance(node, ast.Attribute | ast.Name)
     )

@@ -160,6 +160,22 @@ def test_a_guard_clause_before_it_is_a_guard():
     assert found(run, script) == []
 
 
+@pytest.mark.parametrize(
+    ("guard", "decides"),
+    [
+        ("if logger.isEnabledFor(10) and n % 10 == 0:", True),
+        ("if logger.isEnabledFor(10) or logger.getEffectiveLevel() < 10:", True),
+        ("if not fixed or logger.isEnabledFor(10):", False),
+        ("if verbose or (n and logger.isEnabledFor(10)):", False),
+    ],
+)
+def test_a_guard_with_an_alternative_to_the_level_is_none(guard, decides):
+    script = a_script(f'{guard}\n    logger.debug(f"q = {{q}}")')
+    run = a_training(script, "logger.debug", *FORMAT)
+
+    assert bool(found(run, script)) != decides
+
+
 def test_every_line_of_a_long_call_counts():
     script = a_script('logger.debug(\n    f"step {self.n} "\n    f"q = {q}"\n)')
     run = a_training(script, 'f"q = {q}"', *FORMAT)
