@@ -10,7 +10,6 @@ from rlprof.experiments.base import SENDS, CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
 
-
 _MESSAGES: Final = "eager-log-format"
 """Of these the call that makes the text is the one, and not the logger's around it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -305,6 +306,26 @@ def test_a_call_is_left_out_where_it_was_seen_what_it_calls():
         "from_line": CALL_LINE[1],
         "to_line": CALL_LINE[1],
     }
+
+
+@pytest.mark.parametrize(
+    ("detector", "answered"), [("eager-log-format", "worth"), ("slow-call", "debug")]
+)
+def test_of_a_message_the_call_that_makes_its_text_is_answered_from_memory(detector, answered):
+    script = Script("train.py", "def main(log, agent):\n    log.debug(agent.worth(1))\n")
+    run = a_run().process("main")
+    run.sees(
+        script.at("log.debug", "main"),
+        log__debug="function=Logger.debug file=/usr/lib/python3.11/logging/__init__.py line=1400",
+        agent__worth="function=Agent.worth file=agent.py line=7",
+    )
+    found = replace(a_finding(("train.py", script.line("log.debug"))), detector=detector)
+    profile = profile_of(run, script)
+    patient = Patient(found, profile.sources, Values(profile.values), "/project")
+
+    (part,) = by_id("call-from-memory").parts(patient)
+
+    assert part["name"] == answered
 
 
 def test_a_call_of_which_nothing_was_seen_cannot_be_left_out():
