@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -181,14 +181,12 @@ class Conductor:
             return
         for planned in [each for each in self._waiting if not each.options]:
             self.tell(words.not_tried(planned))
-        self.restarts = [each for each in self._waiting if each.options and each.options[0].restart]
+        self.restarts = [*_with_options(self._waiting, by_restart=True)]
         if not self.plan.makes_runs:
             for planned in self.restarts:
                 self.tell(words.takes_own_runs(planned))
             self.restarts = []
-        self._waiting = [
-            each for each in self._waiting if each.options and not each.options[0].restart
-        ]
+        self._waiting = [*_with_options(self._waiting, by_restart=False)]
         self.tell(words.begins(self._waiting, self.restarts, self.plan.budget_s))
         bench.stop_recording()
         self._began_s = now_s
@@ -330,6 +328,16 @@ class Conductor:
         if not self._end.has_begun:
             self.tell(words.ends_training())
         return self._end.go_on(bench)
+
+
+def _with_options(
+    findings: Iterable[PlannedFinding], *, by_restart: bool
+) -> Iterator[PlannedFinding]:
+    """Yield the findings that can be tried in that way, with the treatments that can."""
+    for planned in findings:
+        options = [option for option in planned.options if bool(option.restart) == by_restart]
+        if options:
+            yield replace(planned, options=options)
 
 
 def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:

@@ -33,6 +33,9 @@ WIDTH: Final = 0.1
 VARIABLE: Final = "RLPROF_RESTART"
 """Tells agents which treatment to apply."""
 
+TOLD: Final = "RLPROF_RESTART_TOLD"
+"""Names the file that they make where there is something to treat."""
+
 
 @dataclass
 class RestartTries:
@@ -72,13 +75,16 @@ class RestartTries:
             counting=Counting(function=self.steps_from),
             trains_s=TRAINS_S / 2 if self.uses_gpu else TRAINS_S,
         )
+        reached = folder / "reached"
         base = self._program(Side.BASE, {})
-        head = self._program(Side.HEAD, {VARIABLE: option.restart})
+        head = self._program(Side.HEAD, {VARIABLE: option.restart, TOLD: str(reached)})
         while not _is_enough(ratios) and time.monotonic() < ends_s:
             try:
                 without, treated = self._pair(runner, base, head, len(ratios) + 1)
             except MeasureError as error:
                 why = error.message.splitlines()[0]
+                break
+            if not reached.exists():
                 break
             assert without.sps is not None
             assert treated.sps is not None
@@ -92,14 +98,19 @@ class RestartTries:
             function=planned.function,
             treatment=option.treatment,
             kind=TreatmentKind(option.kind),
-            outcome=_outcome(measured, why),
+            outcome=_outcome(measured, why, was_reached=reached.exists()),
             predicted=Range(planned.low, planned.high),
             measured=None if why else measured,
             pairs=len(ratios),
             slot_s=TRAINS_S / 2,
             seconds=time.monotonic() - begun_s,
-            note=why or words.pairs_of_runs(len(ratios), FIRST_PAIRS, in_turns=not self.uses_gpu),
+            note=why or self._note(len(ratios), was_reached=reached.exists()),
         )
+
+    def _note(self, pairs: int, *, was_reached: bool) -> str:
+        if not was_reached:
+            return words.NOTHING_TO_TREAT
+        return words.pairs_of_runs(pairs, FIRST_PAIRS, in_turns=not self.uses_gpu)
 
     def _pair(
         self, runner: Runner, base: Program, head: Program, number: int
@@ -129,7 +140,9 @@ def _is_enough(ratios: Sequence[float]) -> bool:
     return measured is not None and measured.high - measured.low <= WIDTH
 
 
-def _outcome(measured: MeasuredShare | None, why: str) -> TryOutcome:
+def _outcome(measured: MeasuredShare | None, why: str, *, was_reached: bool) -> TryOutcome:
     if why:
         return TryOutcome.REFUSED
+    if not was_reached:
+        return TryOutcome.NOT_REACHED
     return TryOutcome.MEASURED if is_clear(measured) else TryOutcome.NOT_CLEAR

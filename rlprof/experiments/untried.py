@@ -14,9 +14,7 @@ UNTRIED: Final = MappingProxyType(
             (
                 "cuda-in-env-workers",
                 "gil-contention",
-                "process-startup",
                 "startup-bound",
-                "uneven-chunks",
                 "worker-starved",
                 "workers-in-turn",
             ),

@@ -16,7 +16,9 @@ TOGETHER = "all-together"
 def begins(
     planned: Sequence[PlannedFinding], restarts: Sequence[PlannedFinding], budget_s: float
 ) -> str:
-    count = len(planned) + len(restarts)
+    # Some are tried in both ways.
+    in_both = {each.rank for each in planned} & {each.rank for each in restarts}
+    count = len(planned) + len(restarts) - len(in_both)
     by_runs = f", {len(restarts)} of them by runs of their own" if restarts else ""
     return f"the training is steady: {count} finding{'s' if count != 1 else ''} to try{by_runs}, in {budget_s:g} s at most"
 
@@ -63,6 +65,9 @@ def _times(saved: float) -> str:
 
 def pair_of_runs(number: int, log_ratio: float) -> str:
     return f"  pair {number}: {exp(log_ratio):.2f}× as fast treated"
+
+
+NOTHING_TO_TREAT = "a treated run had nothing to treat"
 
 
 def pairs_of_runs(count: int, least: int, *, in_turns: bool) -> str:

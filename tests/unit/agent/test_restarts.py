@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -144,11 +146,18 @@ def test_what_stands_for_a_class_of_stable_baselines3_takes_its_arguments():
 
 
 def test_what_stands_for_a_class_of_torchrl_is_its_serial_one():
-    there = SimpleNamespace(SerialEnv=object(), ParallelEnv=object())
+    """Without the library: as its classes are called."""
 
-    module = changed(there, "torchrl.envs.batched_envs")
+    class SerialEnv:
+        def __init__(self, num_workers: int, create_env_fn: Any, *, device: str = "") -> None:
+            self.made = num_workers, create_env_fn, device
 
-    assert module.ParallelEnv is there.SerialEnv
+    module = changed(SimpleNamespace(SerialEnv=SerialEnv), "torchrl.envs.batched_envs")
+
+    envs = module.ParallelEnv(3, "make", device="cpu")
+
+    assert isinstance(envs, SerialEnv)
+    assert envs.made == (3, "make", "cpu")
 
 
 # torch
@@ -198,3 +207,90 @@ def test_a_fused_training_comes_to_the_same_but_for_the_last_digits(name, optim)
         ends.append(weight.detach())
 
     optim.testing.assert_close(*ends)
+
+
+@pytest.fixture
+def loading(monkeypatch) -> Any:
+    torch = pytest.importorskip("torch")
+    module = sys.modules["torch.utils.data.dataloader"]
+    monkeypatch.setattr(module.DataLoader, "__init__", module.DataLoader.__init__)
+    restarts.watched("loaders-with-workers")["torch.utils.data.dataloader"](module)
+    return torch.utils.data
+
+
+@pytest.fixture
+def told(monkeypatch, tmp_path) -> Path:
+    """The file that is there once something was treated."""
+    file = tmp_path / "told"
+    monkeypatch.setenv("RLPROF_RESTART_TOLD", str(file))
+    return file
+
+
+CORES = min(4, len(os.sched_getaffinity(0)))
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "workers"),
+    [
+        ((), {"batch_size": 2}, CORES),
+        ((2, True), {"num_workers": 0}, CORES),
+        ((), {"num_workers": 1}, 1),
+        ((2, False, None, None, 0), {}, 0),
+    ],
+)
+def test_a_loader_without_workers_gets_some(given, options, workers, loading, told):
+    loader = loading.DataLoader([1, 2, 3], *given, **options)
+
+    assert loader.num_workers == workers
+    assert told.exists() == (workers == CORES)
+
+
+def test_a_stream_is_not_read_by_several(loading, told):
+    class Stream(loading.IterableDataset):
+        def __iter__(self):
+            return iter([1, 2])
+
+    assert loading.DataLoader(dataset=Stream()).num_workers == 0
+    assert not told.exists()
+
+
+# The standard library
+
+SPAWNS = """
+import multiprocessing.context, multiprocessing.forkserver, os, sys
+import numpy
+sys.path.insert(0, sys.argv[1])
+from rlprof_agent.treatments import restarts
+
+def who(queue):
+    queue.put(os.getppid())
+
+if __name__ == "__main__":
+    for name, change in restarts.watched("preloaded-workers").items():
+        change(sys.modules[name])
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=who, args=(queue,))
+    process.start()
+    parent = queue.get(timeout=60)
+    process.join(60)
+    server = multiprocessing.forkserver._forkserver
+    print(parent == server._forkserver_pid != os.getpid(), "numpy" in server._preload_modules)
+"""
+
+
+def test_spawned_processes_come_from_a_server_that_has_imported_their_packages(told, tmp_path):
+    pytest.importorskip("numpy")
+    (tmp_path / "spawns.py").write_text(SPAWNS)
+    agent = Path(restarts.__file__).parents[2]
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "spawns.py", agent],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.stdout == "True True\n", done.stderr
+    assert told.exists()

@@ -6,7 +6,9 @@ import multiprocessing as mp
 import os
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.pool import IMapIterator, Pool, ThreadPool
 from typing import Any
 
 import pytest
@@ -195,6 +197,52 @@ def test_a_no_is_followed_by_a_pause():
         assert event.is_set()
 
     assert os.times().elapsed - begun >= 0.01
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPool]:
+    with ThreadPool(2) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("given", [{"chunksize": 4}, {}])
+def test_a_pool_hands_out_tasks_one_by_one(given, pool):
+    with treated(Pool._map_async, "chunks-of-one", position=4) as told:
+        mapped = pool.map_async(abs, [-1, -2, -3, -4], **given)
+        starred = pool.starmap(max, [(1, 2), (3, 4)], 2)
+
+    assert (mapped.get(10), mapped._chunksize) == ([1, 2, 3, 4], 1)
+    assert starred == [2, 4]
+    assert told.reached == [2]
+
+
+@pytest.mark.parametrize("name", ["imap", "imap_unordered"])
+def test_so_it_does_where_answers_come_one_after_the_other(name, pool):
+    with treated(getattr(Pool, name), "chunks-of-one", position=3):
+        by_place = getattr(pool, name)(abs, [-1, -2, -3, -4], 4)
+        by_name = getattr(pool, name)(abs, [-1, -2, -3, -4], chunksize=4)
+
+    for answers in (by_place, by_name):
+        # Of chunks it would be a generator.
+        assert isinstance(answers, IMapIterator)
+        assert sorted(answers) == [1, 2, 3, 4]
+
+
+def test_an_executor_hands_out_tasks_one_by_one():
+    submitted = []
+
+    class Executor(ProcessPoolExecutor):
+        def submit(self, work: Any, /, *given: Any, **options: Any) -> Future[Any]:
+            submitted.append(given)
+            done: Future[Any] = Future()
+            done.set_result(work(*given, **options))
+            return done
+
+    with Executor(2) as executor, treated(ProcessPoolExecutor.map, "chunks-of-one", position=0):
+        answers = list(executor.map(max, [1, 5, 3], [4, 2, 6], chunksize=3))
+
+    assert answers == [4, 5, 6]
+    assert len(submitted) == 3
 
 
 def test_what_the_training_waits_for_is_made_up_for(monkeypatch):

@@ -103,8 +103,15 @@ EXACT: dict[str, Callable[[Program], list[TreatmentPart]]] = {
 OTHER_DIGITS = {"fused-optimizer", "other-algorithm-search", "one-torch-thread", "quick-float32"}
 """They compute the same in another order or with fewer digits: results differ in low digits, as with the fix itself."""
 
-ELSEWHERE = {"environments-in-process", "pauses-between-questions", "plain-configuration"}
-"""They treat workers, queues and configurations, which this training has none of: their own tests look at the answers."""
+ELSEWHERE = {
+    "environments-in-process",
+    "loaders-with-workers",
+    "pauses-between-questions",
+    "plain-configuration",
+    "preloaded-workers",
+    "tasks-one-by-one",
+}
+"""They treat workers, pools, queues and configurations, which this training has none of: their own tests look at the answers."""
 
 
 def test_every_gain_is_exact_or_known_not_to_be():

@@ -474,7 +474,7 @@ def a_restart(name: str, rank: int = 1) -> PlannedFinding:
 
 
 def test_what_needs_a_restart_is_left_for_runs_of_its_own(play):
-    world = World({"first": 0.5}, [a_plan(a_restart("other"), *ONE.findings)])
+    world = World({"first": 0.5}, [a_plan(a_restart("other", 2), *ONE.findings)])
 
     conductor, told = play(world, seconds=100, budget_s=60.0)
 
@@ -485,6 +485,18 @@ def test_what_needs_a_restart_is_left_for_runs_of_its_own(play):
     assert [each.finding for each in conductor.experiments] == ["one"]
     (experiment,) = conductor.experiments
     assert conductor.budget_left_s == pytest.approx(60 - experiment.seconds)
+
+
+def test_a_finding_with_treatments_of_both_kinds_is_tried_by_both(play):
+    (by_runs,) = a_restart("other").options
+    both = a_finding("dataloader-workers", option("first"), by_runs)
+
+    conductor, told = play(World({"first": 0.5}, [a_plan(both)]), seconds=100)
+
+    assert "1 finding to try, 1 of them by runs of their own" in told[0]
+    assert [each.treatment for each in conductor.experiments] == ["first"]
+    (left,) = conductor.restarts
+    assert [each.treatment for each in left.options] == ["other"]
 
 
 def test_where_nobody_makes_runs_that_is_told(play):

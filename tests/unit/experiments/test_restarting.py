@@ -14,7 +14,7 @@ import pytest
 from rlprof.errors import MeasureError
 from rlprof.experiments import restarting
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
-from rlprof.experiments.restarting import TRAINS_S, VARIABLE, RestartTries
+from rlprof.experiments.restarting import TOLD, TRAINS_S, VARIABLE, RestartTries
 from rlprof.experiments.turns import FIRST_PAIRS
 from rlprof.gate.program import Program, Side
 from rlprof.model.experiment import TreatmentKind, TryOutcome
@@ -36,6 +36,7 @@ class World:
         self.now_s = 50.0
         self.pairs: list[tuple[Program, Program]] = []
         self.alone: list[Side] = []
+        self.has_something_to_treat = True
         self.settings: dict[str, Any] = {}
         self.folders: list[Path] = []
         self._ratio = ratio
@@ -48,12 +49,19 @@ class World:
 
     def _alone(self, program: Program, pair: int) -> Any:
         self.alone.append(program.side)
+        if program.side is Side.HEAD:
+            self._treat(program)
         self.now_s += PAIR_S / 2
         ratio = self._ratio(pair) if program.side is Side.HEAD else 1.0
         return SimpleNamespace(sps=SimpleNamespace(median=100.0 * ratio))
 
+    def _treat(self, head: Program) -> None:
+        if self.has_something_to_treat:
+            Path(head.environment[TOLD]).touch()
+
     def _measure(self, base: Program, head: Program, pair: int) -> tuple[Any, Any]:
         self.pairs.append((base, head))
+        self._treat(head)
         self.now_s += PAIR_S
         ratio = self._ratio(pair)
         return tuple(
@@ -107,7 +115,13 @@ def test_one_run_is_as_it_is_and_the_other_is_told_what_to_change(play):
     for base, head in world.pairs:
         assert (base.side, head.side) == (Side.BASE, Side.HEAD)
         assert base.environment == dict(os.environ)
-        assert head.environment == {**os.environ, VARIABLE: "environments-in-process"}
+        told = head.environment[TOLD]
+        assert head.environment == {
+            **os.environ,
+            VARIABLE: "environments-in-process",
+            TOLD: told,
+        }
+        assert Path(told).parent in world.folders
         assert base.command == head.command == ("python", "train.py")
         assert base.folder == Path.cwd()
     assert world.settings["trains_s"] == TRAINS_S
@@ -127,6 +141,22 @@ def test_on_a_gpu_runs_come_one_after_the_other_and_which_is_first_alternates(pl
     assert experiment.note == "by runs one after the other"
     # As long as each has where they take turns.
     assert world.settings["trains_s"] == experiment.slot_s == TRAINS_S / 2
+
+
+@pytest.mark.parametrize("uses_gpu", [False, True])
+def test_runs_in_which_there_was_nothing_to_treat_say_nothing(uses_gpu, play):
+    world = World(lambda _: 1.0)
+    world.has_something_to_treat = False
+
+    tries, told = play(world, uses_gpu=uses_gpu)
+
+    (experiment,) = tries.experiments
+    assert (experiment.outcome, experiment.measured, experiment.pairs) == (
+        TryOutcome.NOT_REACHED,
+        None,
+        0,
+    )
+    assert told[-1] == "ipc-per-step: not reached (a treated run had nothing to treat)"
 
 
 def test_nothing_of_them_stays_on_disk(play):

@@ -57,6 +57,12 @@ def test_it_begins_with_how_many_there_are(count, text):
     assert text in words.begins([planned()] * count, [], 120.0)
 
 
+def test_one_that_is_tried_in_both_ways_is_one_finding():
+    told = words.begins([planned(), replace(planned(), rank=2)], [planned()], 120.0)
+
+    assert "2 findings to try, 1 of them by runs of their own" in told
+
+
 def test_what_is_tried_is_named_with_its_place():
     assert (
         words.tries(planned(), OPTION) == "tries eager-log-format (train.py:7): builds texts late"

@@ -205,6 +205,21 @@ def _pauses(original: Any, asked: AskedPart) -> Any:
     return called
 
 
+def _chunks_of_one(original: Any, asked: AskedPart) -> Any:
+    """Hand out tasks one by one: ``chunksize`` is 1, whether it comes by name or, where it may, at ``position``."""
+    position = asked.part["position"]
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        asked.reached[0] += 1
+        if position and len(args) > position:
+            args = (*args[:position], 1, *args[position + 1 :])
+        else:
+            kwargs["chunksize"] = 1
+        return original(*args, **kwargs)
+
+    return called
+
+
 def _from_memory(original: Any, asked: AskedPart) -> Any:
     """Answer by what an input of the same shape got before."""
     memory = Memory(asked)
@@ -314,6 +329,7 @@ def _replaced(original: Any, asked: AskedPart) -> Any:
 _MADE: dict[str, Callable[[FunctionType, AskedPart], Any]] = {
     "every": _Left,
     "pauses": _pauses,
+    "chunks-of-one": _chunks_of_one,
     "from-memory": _from_memory,
     "made-from-memory": _made_from_memory,
     "without-gradients": _without_gradients,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..real import os, sys
+
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import ModuleType
@@ -10,10 +12,20 @@ if TYPE_CHECKING:
 _OF_BOTH = ("copy", "observation_mode", "autoreset_mode")
 """Options that environments in workers and those in this process have."""
 
+_MOST_WORKERS = 4
+_INSTALLED_IN = "/site-packages/", "/dist-packages/"
+
 
 def watched(name: str) -> dict[str, Callable[[ModuleType], None]]:
     """Return what is to be done after the import of which module, for the treatment of that name."""
     return _RESTARTS.get(name, {})
+
+
+def _reached() -> None:
+    """Tell whoever compares two runs that there was something to treat: without that they are alike, and say nothing of its worth."""
+    path = os.environ.get("RLPROF_RESTART_TOLD")
+    if path:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
 def _gymnasium_in_process(module: ModuleType) -> None:
@@ -30,6 +42,7 @@ def _gymnasium_in_process(module: ModuleType) -> None:
             *_of_workers: Any,
             **options: Any,
         ) -> None:
+            _reached()
             given = {"copy": copy, **options}
             taken = {key: given[key] for key in _OF_BOTH if key in given}
             super().__init__(env_fns, **taken)
@@ -44,6 +57,7 @@ def _sb3_in_process(module: ModuleType) -> None:
 
     class SubprocVecEnv(in_process):  # type: ignore[misc]  # the program's own class
         def __init__(self, env_fns: Any, start_method: Any = None) -> None:  # noqa: ARG002 - of workers alone
+            _reached()
             super().__init__(env_fns)
 
     names["SubprocVecEnv"] = SubprocVecEnv
@@ -52,7 +66,65 @@ def _sb3_in_process(module: ModuleType) -> None:
 def _torchrl_in_process(module: ModuleType) -> None:
     """Have ``ParallelEnv`` step its environments in this process."""
     names: Any = vars(module)
-    names["ParallelEnv"] = names["SerialEnv"]
+    in_process: Any = names["SerialEnv"]
+
+    class ParallelEnv(in_process):  # type: ignore[misc]  # the program's own class
+        def __init__(self, *given: Any, **options: Any) -> None:
+            _reached()
+            super().__init__(*given, **options)
+
+    names["ParallelEnv"] = ParallelEnv
+
+
+def _loaders_with_workers(module: ModuleType) -> None:
+    """Have loaders whose items are made in this process make them in workers, as many as there are cores, four at most."""
+    names: Any = vars(module)
+    kind, of_a_stream = names["DataLoader"], names["IterableDataset"]
+    workers = min(_MOST_WORKERS, len(os.sched_getaffinity(0)))
+    init: Any = kind.__init__
+    num_workers_at = 6
+
+    def made(self: Any, *given: Any, **options: Any) -> None:
+        dataset = given[0] if given else options.get("dataset")
+        is_made_here = len(given) < num_workers_at and not options.get("num_workers")
+        # Each worker would make the whole of a stream.
+        if is_made_here and not isinstance(dataset, of_a_stream):
+            _reached()
+            options = {**options, "num_workers": workers, "persistent_workers": True}
+        init(self, *given, **options)
+
+    kind.__init__ = made
+
+
+def _forkserver_for_spawn(module: ModuleType) -> None:
+    contexts: Any = vars(module)["_concrete_contexts"]
+    contexts["spawn"] = contexts["forkserver"]
+
+
+def _preload(module: ModuleType) -> None:
+    """Have the fork server import the packages that are loaded here, once for all processes that it forks."""
+    names: Any = vars(module)
+    kind: Any = names["ForkServer"]
+    ensure_running: Any = kind.ensure_running
+
+    def ensured(self: Any) -> None:
+        if self._forkserver_pid is None:
+            _reached()
+            self.set_forkserver_preload(_installed_packages())
+        ensure_running(self)
+
+    kind.ensure_running = ensured
+
+
+def _installed_packages() -> list[str]:
+    """Packages of others' that this process has imported; not the program's own, whose import may do what is to be done once."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        is_whole = "." not in name and not name.startswith(("_", "rlprof"))
+        if is_whole and any(folder in file for folder in _INSTALLED_IN):
+            found.append(name)
+    return sorted(found)
 
 
 def _fuse_optimizers(module: ModuleType) -> None:
@@ -66,6 +138,8 @@ def _fuse_optimizers(module: ModuleType) -> None:
         is_one = "fused" in added and added["fused"] is None
         if is_one and not (added.get("foreach") or added.get("differentiable")):
             added["fused"] = all(each.is_floating_point() for each in added["params"]) or None
+            if added["fused"]:
+                _reached()
 
     kind.add_param_group = add_param_group
 
@@ -77,5 +151,10 @@ _RESTARTS: dict[str, dict[str, Callable[[ModuleType], None]]] = {
         "torchrl.envs.batched_envs": _torchrl_in_process,
     },
     "fused-optimizers": {"torch.optim.optimizer": _fuse_optimizers},
+    "loaders-with-workers": {"torch.utils.data.dataloader": _loaders_with_workers},
+    "preloaded-workers": {
+        "multiprocessing.context": _forkserver_for_spawn,
+        "multiprocessing.forkserver": _preload,
+    },
 }
 """By name and by module."""
