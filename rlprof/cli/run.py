@@ -209,7 +209,7 @@ def _import_recorder() -> None:
     try:
         import rlprof.cli.ending
         import rlprof.cli.run_files
-        import rlprof.recording.recorder  # noqa: F401 - later ones find both
+        import rlprof.recording.record  # noqa: F401 - later ones find both
     except (Exception, SystemExit) as error:
         raise not_begun(error) from error
 
@@ -230,7 +230,7 @@ def _record(
     experimenter: Experimenter | None,
 ) -> RunEnd:
     from rlprof.recording.descriptors import let_go_of
-    from rlprof.recording.recorder import record
+    from rlprof.recording.record import record
 
     def when_started() -> None:
         ending.begin()

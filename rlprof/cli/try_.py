@@ -118,7 +118,7 @@ def try_(
     from rlprof.cli.run_files import new_run_file, point_latest_at
     from rlprof.experiments import words
     from rlprof.experiments.conductor import Conductor, TryPlan
-    from rlprof.recording.recorder import record
+    from rlprof.recording.record import record
 
     own = _own(skip or [], memo or [], with_ or [])
     budget_s = _seconds(budget)

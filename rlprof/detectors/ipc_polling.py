@@ -29,7 +29,8 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import SATURATED_DEMAND
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
-from rlprof.source.waiting import SLEEPS, polled
+from rlprof.source.waiting import polled
+from rlprof.source.waiting_calls import SLEEPS
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import percent
 

@@ -22,7 +22,7 @@ from rlprof.gate.processes import (
 from rlprof.gate.program import Counting, Program
 from rlprof.model.counters import KERNEL_LAUNCHES, TOLD_ON_DEMAND
 from rlprof.recording.ending import EndAfter
-from rlprof.recording.recorder import record
+from rlprof.recording.record import record
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
 _IMPORTS_VARIABLE: Final = "RLPROF_IMPORTS_DIR"

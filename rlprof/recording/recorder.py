@@ -1,4 +1,4 @@
-"""Record one run: start the target, watch it to its end, leave one run file.
+"""The recorder of one run: it starts the target, watches it to its end, and leaves one run file.
 
 A single thread waits on one selector: announcements of agents, output of samplers,
 our signals, and the clock that closes a window.
@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from rlprof import __version__
-from rlprof.errors import LaunchError, OutputError, RlprofError
+from rlprof.errors import LaunchError, RlprofError
 from rlprof.model.recording import Note
-from rlprof.recording import procfs
 from rlprof.recording.agents import MOST_WAITING, AgentServer
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import AgentTotals, Census
 from rlprof.recording.clock import RunClock
 from rlprof.recording.counting_notes import counting_notes
-from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.recording.disk_room import expect_room
 from rlprof.recording.escort import Escort
 from rlprof.recording.experimenting import Bench, Experimenter, Experimenting
@@ -32,6 +30,7 @@ from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
 from rlprof.recording.hot_lines import HotLines
+from rlprof.recording.look_times import SETTLED_READ_US, LookTimes
 from rlprof.recording.output_log import ReadsOutput, logs_of_output
 from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.processes import RunProcesses
@@ -42,22 +41,10 @@ from rlprof.recording.settings import RecordingSettings
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.storing import WindowStore
-from rlprof.recording.timeline import SETTLED_US, window_length_us
+from rlprof.recording.timeline import window_length_us
 from rlprof.recording.torch_traces import TraceCollector
 from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter
-
-READ_US = 100_000
-"""How often samplers are read at first: a terminal holds 64 KiB back, which is 200 ms of the finest rate."""
-
-SETTLED_READ_US = 250_000
-"""The same once they look less often."""
-
-SCAN_US = 250_000
-"""How often the process tree is looked through at first."""
-
-SETTLED_SCAN_US = 1_000_000
-"""The same from then on."""
 
 MOST_LEAVING = 32
 """Processes that have ended wait for the end of the window to be written down; each holds a descriptor."""
@@ -75,41 +62,6 @@ class RunEnd:
     """Error that ended the recording early; the target was not touched by it."""
     was_told_to_end: bool
     """True if a signal came for it, which it may have met before it could die of it."""
-
-
-def record(
-    settings: RecordingSettings,
-    when_started: Callable[[], None] = lambda: None,
-    experimenter: Experimenter | None = None,
-) -> RunEnd:
-    """Run the target under observation and write ``settings.run_file``; ``when_started`` is called as soon as it
-    runs, and ``experimenter`` as often as it asks for.
-
-    Raises :class:`LaunchError` when the target cannot be started and :class:`OutputError` when nothing can
-    be recorded; the target has not run then. Once it runs nothing is raised any more.
-    """
-    occupy_closed_streams()
-    if procfs.is_of_others():
-        raise OutputError(
-            "/proc shows the processes of another PID namespace",
-            slug="recording-not-begun",
-            hint="mount one of your own: unshare --mount-proc, bwrap --proc /proc",
-        )
-    try:
-        recorder = Recorder(settings, experimenter)
-    except RlprofError:
-        raise
-    except Exception as error:
-        raise OutputError(
-            f"the recording could not begin: {error}",
-            slug="recording-not-begun",
-            hint="`rlprof doctor` looks at what it needs",
-        ) from error
-    try:
-        return recorder.run(when_started)
-    finally:
-        with suppress(Exception):
-            recorder.close()
 
 
 class Recorder:
@@ -160,8 +112,7 @@ class Recorder:
             self._gpus,
             ValuePlan(lines, self._steps) if settings.values else None,
         )
-        self._next_scan_us = 0
-        self._next_read_us = 0
+        self._looks = LookTimes()
         self._told_to_end_us: int | None = None
         self._escort = Escort(self._selector)
         self._logs = logs_of_output() if settings.recognises_steps else []
@@ -297,7 +248,7 @@ class Recorder:
         if self._escort.follows_a_window:
             dues.append(SETTLED_READ_US / 1e6)
         if self._processes.are_sampled and not self._pauses.is_on:
-            next_us: float = self._next_read_us
+            next_us: float = self._looks.next_read_us
             if self._settings.duration_s is not None:
                 next_us = min(next_us, self._settings.duration_s * 1e6)
             dues.append((next_us - self._clock.now_us()) / 1e6)
@@ -339,13 +290,10 @@ class Recorder:
             )
             self._stop_recording()
             return
-        if now_us < self._next_read_us:
+        if not self._looks.is_read_due(now_us):
             return
-        is_settled = now_us >= SETTLED_US
-        self._next_read_us = now_us + (SETTLED_READ_US if is_settled else READ_US)
         self._processes.read_samplers()
-        if now_us >= self._next_scan_us:
-            self._next_scan_us = now_us + (SETTLED_SCAN_US if is_settled else SCAN_US)
+        if self._looks.is_scan_due(now_us):
             with self._guard.part("the scan for processes"):
                 self._processes.scan(self._own_helpers())
         is_due = now_us - self._store.window_start_us >= window_length_us(now_us)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import RunFileError, exit_code_of_signal
-from rlprof.recording.recorder import record
+from rlprof.recording.record import record
 from rlprof.recording.settings import RecordingSettings
 from rlprof.report import wording
 from rlprof.scaling.ladder import LadderRun, read_ladder_run

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Final
 
 from rlprof.model.activity import WaitKind
-from rlprof.source.written_names import own_name
+from rlprof.source.waiting_calls import (
+    LOCK,
+    SLEEPS,
+    kind_of_call,
+    kind_of_calls,
+    receiver_name,
+    signal_lines,
+)
 from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 
@@ -33,7 +39,6 @@ POLLS: Final = frozenset(
 """Methods that ask for a state that another thread or process changes."""
 
 CLOCKS: Final = frozenset({"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time"})
-SLEEPS: Final = frozenset({"sleep", "sched_yield"})
 _CHEAP: Final = POLLS | CLOCKS | SLEEPS | {"any", "all", "len", "item", "bool", "int", "float"}
 """Calls that a loop may make and still do nothing but wait."""
 
@@ -60,10 +65,6 @@ _FILLS: Final = frozenset(
 SHORT_S: Final = 0.05
 """Time-out of a wait, in seconds, below which a loop around it asks again and again."""
 
-_LOCK: Final = re.compile(r"lock|mutex|sem(aphore)?|guard|cond(ition)?$", re.IGNORECASE)
-_MUTEX: Final = re.compile(r"lock|mutex|guard", re.IGNORECASE)
-_QUEUE: Final = re.compile(r"queue|(^|_)q(s|_|$)|mailbox|inbox|outbox", re.IGNORECASE)
-
 
 @lru_cache(maxsize=PARSED_FILES)
 def waiting_lines(text: str) -> Mapping[int, WaitKind]:
@@ -77,9 +78,9 @@ def waiting_lines(text: str) -> Mapping[int, WaitKind]:
     lines: dict[int, WaitKind] = {}
     if module is None:
         return lines
-    signals = _signals(module.tree)
+    signals = signal_lines(module.tree)
     for statement in module.statements:
-        kind = _kind_of_calls(list(statement.expressions()), statement.node)
+        kind = kind_of_calls(list(statement.expressions()), statement.node)
         if kind is WaitKind.LOCK and statement.first_line in signals:
             kind = WaitKind.EVENT
         if kind is not None:
@@ -130,7 +131,7 @@ def _blocks(test: ast.expr) -> bool:
     """Tell whether each round of a loop begins with a wait that lasts until something happens."""
     return any(
         isinstance(call, ast.Call)
-        and _kind_of_call(call) not in (None, WaitKind.SLEEP)
+        and kind_of_call(call) not in (None, WaitKind.SLEEP)
         and not _has_short_timeout(call)
         for call in ast.walk(test)
     )
@@ -163,8 +164,8 @@ def _is_waiting(node: ast.stmt) -> bool:
         return handlers and _only_waits(node.body + node.orelse + node.finalbody)
     if isinstance(node, ast.With):
         # What is asked for may be changed under a lock alone.
-        names = [_text(item.context_expr) for item in node.items]
-        return all(map(_LOCK.search, names)) and _only_waits(node.body)
+        names = [receiver_name(item.context_expr) for item in node.items]
+        return all(map(LOCK.search, names)) and _only_waits(node.body)
     return False
 
 
@@ -313,86 +314,6 @@ def _asks_without_success(node: ast.Try) -> bool:
     return bool(names & POLLS) and all(_only_waits(handler.body) for handler in node.handlers)
 
 
-def _kind_of_calls(expressions: list[ast.expr], node: ast.stmt) -> WaitKind | None:
-    """Return what the calls of one statement may wait for, by their names and those they are called on."""
-    if isinstance(node, ast.With | ast.AsyncWith):
-        names = [_text(item.context_expr) for item in node.items]
-        if any(_LOCK.search(name) for name in names):
-            return WaitKind.LOCK
-    for expression in expressions:
-        for call in ast.walk(expression):
-            if isinstance(call, ast.Call) and (kind := _kind_of_call(call)) is not None:
-                return kind
-    return None
-
-
-_ASKS_FOR_MORE: Final = frozenset(
-    {"accept", "communicate", "input", "read", "readexactly", "readinto", "readline", "readlines", "readuntil", "recv"}
-    | {"recv_bytes", "recv_into", "recv_json", "recv_multipart", "recv_pyobj", "recv_string", "recvfrom", "select"}
-)  # fmt: skip
-
-
-def may_wait(call: ast.Call) -> bool:
-    """Tell whether a call may wait for somebody, by its name: for an answer, another process, a time."""
-    is_join = called_name(call) == "join" and bool(
-        call.args
-    )  # Of texts, as a rule; that of a process has a frame.
-    return called_name(call) in _ASKS_FOR_MORE or (_kind_of_call(call) is not None and not is_join)
-
-
-def _kind_of_call(call: ast.Call) -> WaitKind | None:
-    name = called_name(call)
-    on = _text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    if name in SLEEPS:
-        return WaitKind.SLEEP
-    if name == "acquire":
-        return WaitKind.LOCK
-    if name in ("recv", "recv_bytes", "send", "send_bytes"):
-        return WaitKind.PIPE if not re.search("sock", on) else WaitKind.SOCKET
-    if name in ("get", "put") and _QUEUE.search(on):
-        return WaitKind.QUEUE
-    if name in ("wait", "wait_for"):
-        return WaitKind.EVENT
-    if name == "result":
-        return WaitKind.FUTURE
-    if name == "join" and not isinstance(getattr(call.func, "value", None), ast.Constant):
-        # ``", ".join(...)`` has arguments that are no time-out.
-        return WaitKind.JOIN if not call.args else None
-    return None
-
-
-def _signals(tree: ast.AST) -> frozenset[int]:
-    """Lines that acquire what their function never releases: a semaphore that somebody else counts
-    up when there is room or work. What is named a lock is one, and its wrappers release elsewhere.
-    """
-    return frozenset(
-        call.lineno
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        and function.name not in ("__enter__", "acquire", "lock")
-        for call, on in _calls_of(function, "acquire")
-        if not _MUTEX.search(on)
-        and on not in {released for _, released in _calls_of(function, "release")}
-    )
-
-
-def _calls_of(function: ast.AST, method: str) -> Iterator[tuple[ast.Call, str]]:
-    """Yield the calls of ``method``, and what each is called on."""
-    for node in ast.walk(function):
-        match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name == method:
-                yield node, _text(receiver)
-
-
-def _text(node: ast.expr) -> str:
-    """The last name of an expression: ``self.buffer_lock`` -> ``buffer_lock``."""
-    if isinstance(node, ast.Call):
-        return _text(node.func)
-    if isinstance(node, ast.Subscript):
-        return _text(node.value)
-    return own_name(node)
-
-
 @lru_cache(maxsize=PARSED_FILES)
 def locked_lines(text: str) -> frozenset[int]:
     """Lines of ``text`` inside a ``with`` of something named like a lock, its own line left out."""
@@ -403,6 +324,6 @@ def locked_lines(text: str) -> frozenset[int]:
         line
         for node in ast.walk(module.tree)
         if isinstance(node, ast.With | ast.AsyncWith)
-        and any(_LOCK.search(_text(item.context_expr)) for item in node.items)
+        and any(LOCK.search(receiver_name(item.context_expr)) for item in node.items)
         for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
     )
