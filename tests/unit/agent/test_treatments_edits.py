@@ -723,3 +723,45 @@ def test_a_method_that_was_put_into_the_class_is_called_too(logs, its_try, monke
         logs.Agent(logging.Logger("quiet", logging.ERROR)).step(logs.Q())
 
     assert seen == [1]
+
+
+TWO_FAULTS = """
+import logging
+import torch
+logger = logging.getLogger("two.faults")
+made = []
+
+class Told:
+    def __str__(self):
+        made.append(1)
+        return "told"
+
+def collect(rows):
+    for row in rows:
+        logger.debug(f"{Told()}")
+        batch = torch.tensor(row)
+        logger.debug(f"{Told()} {batch}")
+    return batch.tolist()
+"""
+
+
+def test_two_treatments_of_one_function_are_on_together(tmp_path, its_try):
+    pytest.importorskip("torch")
+    np = pytest.importorskip("numpy")
+    program = Program(tmp_path, TWO_FAULTS)
+    rows, code = [[np.ones(2)] * 3] * 4, program.collect.__code__
+    lines = [at for at, text in enumerate(program.text.splitlines(), 1) if "debug(" in text]
+
+    with its_try.on(
+        program.edit("arrays-first", program.collect, "torch.tensor(", call="torch.tensor"),
+        program.edit("if-logged", program.collect, "debug(", lines=f"{lines[0]} {lines[1]}"),
+    ):
+        treated = program.collect(rows)
+        reached = its_try.turn().reached
+
+    assert program.made == []
+    # Four arrays and eight messages.
+    assert reached == 12
+    assert program.collect.__code__ is code
+    assert program.collect(rows) == treated
+    assert len(program.made) == 8

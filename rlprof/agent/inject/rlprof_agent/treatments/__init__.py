@@ -101,11 +101,12 @@ class ProcessTreatment:
         _reply(mailbox, "")
         failed = self._failing(mailbox, self._number)
         here, refusal = [], ""
-        for part in parts:
+        for alike in _in_one_function(parts):
             try:
-                file, name = WAYS[part["way"]]
+                file, name = WAYS[alike[0]["way"]]
                 module = __import__(__name__ + "." + file, fromlist=[name])
-                here.append(getattr(module, name)(AskedPart(part, self._reached, failed)))
+                asked = [AskedPart(part, self._reached, failed) for part in alike]
+                here.append(getattr(module, name)(*asked))
             except AbsentError:
                 pass
             except RefusedError as error:
@@ -172,6 +173,16 @@ class ProcessTreatment:
                 part.take_off()
             except Exception as error:
                 foreign_errors.pass_on(error)
+
+
+def _in_one_function(parts: Any) -> list[list[dict[str, Any]]]:
+    """The parts, and in one list those that compile the same function anew: of two codes it could have one alone."""
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for number, part in enumerate(parts):
+        is_edit = part["way"] == "edit"
+        function = (part["file"], part["line"], part["name"]) if is_edit else number
+        groups.setdefault(function, []).append(part)
+    return [*groups.values()]
 
 
 def _told(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""A statement of a function that is compiled anew, with a call of ours in it.
+"""Statements of a function that is compiled anew, with calls of ours in them.
 
 The file is read again, and has to be what the function was made from. Line numbers stay.
 """
@@ -41,17 +41,19 @@ _WITHIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 
 
 class Edit:
-    """The statement at ``at`` of a function, by ``file``, ``line`` and ``name``, of which ``what`` becomes."""
+    """A function, by ``file``, ``line`` and ``name``, and of each of its parts the statement at ``at``, of which ``what`` becomes."""
 
-    def __init__(self, asked: AskedPart) -> None:
+    def __init__(self, asked: AskedPart, *others: AskedPart) -> None:
         part = asked.part
-        edit, instead, untreated = _EDITS[part["what"]]
         functions = written_at(part["file"], part["line"], part["name"])
-        helper = held(instead(asked), untreated)
+        called = []
+        for each in (asked, *others):
+            _, instead, untreated = _EDITS[each.part["what"]]
+            called.append(held(instead(each), untreated))
         written = _Written(part["path"], part["file"], part["line"], part["name"])
         for function in functions:
             written.expect_same(function)
-        code = with_objects(written.edited(part, edit), [helper])
+        code = with_objects(written.edited([each.part for each in (asked, *others)]), called)
         self._check(functions, code)
         swap = SwappedCode(functions, lambda _: code)
         self.put_on, self.take_off = swap.put_on, swap.take_off
@@ -82,9 +84,23 @@ class _Written:
         if made is None or not _are_alike(made, function.__code__):
             raise RefusedError("%s has changed since the program read it" % self._path)
 
-    def edited(self, part: dict[str, Any], edit: Any) -> CodeType:
+    def edited(self, parts: list[dict[str, Any]]) -> CodeType:
+        """Its code with all of them in it; a part's calls of ours have the mark of its number."""
         tree = ast.parse(self._text, self._path)
         function = self._function(tree)
+        # The last first: what has the mark without a number is given its own before the next.
+        for number, part in reversed([*enumerate(parts)]):
+            self._edit(function, part)
+            if number:
+                _mark_by_number(tree, number)
+        ast.fix_missing_locations(tree)
+        code = self._code(compile(tree, self._file, "exec", dont_inherit=True))
+        assert code is not None
+        return code
+
+    @staticmethod
+    def _edit(function: Any, part: dict[str, Any]) -> None:
+        edit = _EDITS[part["what"]][0]
         lines = [int(line) for line in part.get("lines", str(part["at"])).split()]
         done = function is not None and [
             _loop_in(function, line)
@@ -94,10 +110,6 @@ class _Written:
         ]
         if not done or not any(done):
             raise RefusedError("line %d is not written so that it can be changed" % part["at"])
-        ast.fix_missing_locations(tree)
-        code = self._code(compile(tree, self._file, "exec", dont_inherit=True))
-        assert code is not None
-        return code
 
     def _function(self, tree: ast.AST) -> Any:
         for node in ast.walk(tree):
@@ -201,6 +213,12 @@ def _if_loop_allowed(loop: ast.For, function: ast.AST) -> Optional[ast.stmt]:
 
 def _is_at(statement: ast.stmt, line: int) -> bool:
     return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
+
+
+def _mark_by_number(tree: ast.AST, number: int) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == MARK:
+            node.value = MARK + str(number)
 
 
 def _ours(*args: ast.expr) -> ast.Call:
