@@ -10,7 +10,8 @@ from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
 
-_MAKES: Final = frozenset({"tensor", "as_tensor"})
+MAKES: Final = frozenset({"tensor", "as_tensor"})
+"""Functions of torch that make a tensor of a list."""
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
@@ -25,7 +26,7 @@ def _parts(patient: Patient) -> Sequence[TreatmentPart]:
 def _calls(patient: Patient, file: str, line: int) -> Iterator[str]:
     """Yield the calls on the statement at ``line`` that make tensors, as Python would write what is called."""
     for node in patient.calls(file, line):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _MAKES:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in MAKES:
             yield ast.unparse(node.func)
 
 

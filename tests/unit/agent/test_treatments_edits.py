@@ -745,6 +745,7 @@ def collect(rows):
 """
 
 
+@pytest.mark.filterwarnings("ignore:Creating a tensor from a list:UserWarning")
 def test_two_treatments_of_one_function_are_on_together(tmp_path, its_try):
     pytest.importorskip("torch")
     np = pytest.importorskip("numpy")

@@ -90,9 +90,18 @@ def _array_parts(program: Program) -> list[TreatmentPart]:
     return [program.edit("arrays-first", step, "= torch.tensor(", **more)]
 
 
+def _array_call(program: Program) -> list[TreatmentPart]:
+    line = program.line("= torch.tensor(")
+    lines = {"from_file": str(program.path), "from_line": line, "to_line": line}
+    return [
+        {"way": "call", "what": "arrays-first", "module": "torch", "attribute": "tensor", **lines}
+    ]
+
+
 EXACT: dict[str, Callable[[Program], list[TreatmentPart]]] = {
     "lazy-log-text": lambda p: [p.edit("if-logged", p.Trainer.step, "logger.debug")],
     "one-array-first": _array_parts,
+    "one-array-first-call": _array_call,
     "no-distribution-checks": lambda _: [{"way": "setting", "what": "distribution-checks"}],
     "no-gradients": lambda p: [p.edit("without-gradients", p.Trainer.step, "worth = ")],
     "no-gradients-in-call": lambda p: [p.call("without-gradients", p.Trainer.worth)],

@@ -8,6 +8,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType
 from .. import foreign_errors
 from ..real import os, sys, time
 from . import RefusedError, library
+from .arrays import arrays_first
 from .functions import (
     SwappedAttribute,
     SwappedCode,
@@ -59,16 +60,15 @@ class TreatedCalls:
 
     def __init__(self, asked: AskedPart) -> None:
         part = asked.part
-        make = _MADE[part["what"]]
         self._left_out: list[_Left] = []
         if "attribute" in part:
             function = _attribute(part)
             attribute = SwappedAttribute(
                 library(part["module"]),
                 part["attribute"],
-                _from_its_lines(part, function, make(function, asked).called),
+                _from_its_lines(part, function, self._made(function, asked)),
             )
-            self._put_code_on, self._take_code_off = attribute.put_on, attribute.take_off
+            self._put_on, self._take_off = attribute.put_on, attribute.take_off
             return
         functions = (
             [named(part["module"], part["qualname"])]
@@ -80,22 +80,26 @@ class TreatedCalls:
 
         def treated(function: FunctionType) -> CodeType:
             original = own_copy(function)
-            made = make(original, asked)
-            if type(made) is _Left:
-                self._left_out.append(made)
-                made = made.called
+            made = self._made(original, asked)
             return calling(function, unseen(_from_its_lines(part, original, made)))
 
         code = SwappedCode(functions, treated)
-        self._put_code_on, self._take_code_off = code.put_on, code.take_off
+        self._put_on, self._take_off = code.put_on, code.take_off
+
+    def _made(self, original: Any, asked: AskedPart) -> Any:
+        made = _MADE[asked.part["what"]](original, asked)
+        if type(made) is _Left:
+            self._left_out.append(made)
+            return made.called
+        return made
 
     def put_on(self) -> None:
         for each in self._left_out:
             each.begin()
-        self._put_code_on()
+        self._put_on()
 
     def take_off(self) -> None:
-        self._take_code_off()
+        self._take_off()
         for each in self._left_out:
             each.end()
 
@@ -220,6 +224,16 @@ def _chunks_of_one(original: Any, asked: AskedPart) -> Any:
     return called
 
 
+def _arrays_first(original: Any, asked: AskedPart) -> Any:
+    """As the edit of the same name does, where the calls stand in a loop that never ends."""
+    made = arrays_first(asked)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return made(original, *args, **kwargs)
+
+    return called
+
+
 def _from_memory(original: Any, asked: AskedPart) -> Any:
     """Answer by what an input of the same shape got before."""
     memory = Memory(asked)
@@ -330,6 +344,7 @@ _MADE: dict[str, Callable[[FunctionType, AskedPart], Any]] = {
     "every": _Left,
     "pauses": _pauses,
     "chunks-of-one": _chunks_of_one,
+    "arrays-first": _arrays_first,
     "from-memory": _from_memory,
     "made-from-memory": _made_from_memory,
     "without-gradients": _without_gradients,
