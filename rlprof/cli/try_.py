@@ -48,11 +48,13 @@ def try_(
         ),
     ] = None,
     budget: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="SECONDS", help="Time for all treatments together, such as 120s or 5m."
+            metavar="SECONDS",
+            help="Time for all treatments together, such as 120s or 5m (default: 120s, and 180s more where some take runs "
+            "of their own).",
         ),
-    ] = "120s",
+    ] = None,
     skip: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,11 +119,11 @@ def try_(
         raise nothing_to_run("give a script (rlprof try train.py) or a module (-m package.train)")
     from rlprof.cli.run_files import new_run_file, point_latest_at
     from rlprof.experiments import words
-    from rlprof.experiments.conductor import Conductor, TryPlan
+    from rlprof.experiments.conductor import BUDGET_S, RUNS_S, Conductor, TryPlan
     from rlprof.recording.record import record
 
     own = _own(skip or [], memo or [], with_ or [])
-    budget_s = _seconds(budget)
+    budget_s, runs_s = (BUDGET_S, RUNS_S) if budget is None else (_seconds(budget), 0.0)
     name = script_name(target)
     command = command_of(target, python)
     counted = None if steps_from is None else counted_function(steps_from, agent=True)
@@ -130,6 +132,7 @@ def try_(
         TryPlan(
             run_file,
             budget_s,
+            runs_s,
             finding=finding,
             own=own,
             only_own=bool(own) and finding is None,

@@ -25,6 +25,9 @@ from rlprof.recording.treatment_desk import as_bytes
 BUDGET_S: Final = 120.0
 """Time for all treatments together, where the user gives none."""
 
+RUNS_S: Final = 180.0
+"""Time beyond that for runs of their own, where there are any: five pairs take two to four minutes."""
+
 FIRST_PLAN_S: Final = 10.0
 """Seconds of the run after which its findings are asked for the first time."""
 
@@ -53,6 +56,8 @@ class TryPlan:
     run_file: Path
     budget_s: float
     """For all treatments together."""
+    runs_s: float = 0.0
+    """More of it, for runs of their own, where there are any."""
     finding: str | None = None
     """The id or the rank of the one finding to try."""
     own: Sequence[PlannedFinding] = ()
@@ -135,7 +140,8 @@ class Conductor:
     @property
     def budget_left_s(self) -> float:
         """Seconds for what is tried after the training has ended."""
-        return max(0.0, self.plan.budget_s - sum(each.seconds for each in self.experiments))
+        spent_s = sum(each.seconds for each in self.experiments)
+        return max(0.0, self.plan.budget_s - spent_s) + self.plan.runs_s
 
     def target_ended(self, bench: Bench) -> None:
         if self._planner is not None:
@@ -187,7 +193,8 @@ class Conductor:
                 self.tell(words.takes_own_runs(planned))
             self.restarts = []
         self._waiting = [*_with_options(self._waiting, by_restart=False)]
-        self.tell(words.begins(self._waiting, self.restarts, self.plan.budget_s))
+        whole_s = self.plan.budget_s + (self.plan.runs_s if self.restarts else 0.0)
+        self.tell(words.begins(self._waiting, self.restarts, whole_s))
         bench.stop_recording()
         self._began_s = now_s
 

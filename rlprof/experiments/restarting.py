@@ -68,7 +68,7 @@ class RestartTries:
     ) -> Experiment:
         begun_s = time.monotonic()
         ratios: list[float] = []
-        why = ""
+        why = why_none = ""
         runner = Runner(
             folder,
             timeout_s=_TIMEOUT_S,
@@ -90,6 +90,10 @@ class RestartTries:
             assert treated.sps is not None
             ratios.append(log(treated.sps.median / without.sps.median))
             self.tell(words.pair_of_runs(len(ratios), ratios[-1]))
+            pair_s = (time.monotonic() - begun_s) / len(ratios)
+            if begun_s + FIRST_PAIRS * pair_s > ends_s:
+                why_none = words.too_few_pairs(pair_s, FIRST_PAIRS)
+                break
         measured = measured_share(ratios)
         return Experiment(
             finding=planned.finding,
@@ -104,13 +108,11 @@ class RestartTries:
             pairs=len(ratios),
             slot_s=TRAINS_S / 2,
             seconds=time.monotonic() - begun_s,
-            note=why or self._note(len(ratios), was_reached=reached.exists()),
+            note=why or why_none or self._note(was_reached=reached.exists()),
         )
 
-    def _note(self, pairs: int, *, was_reached: bool) -> str:
-        if not was_reached:
-            return words.NOTHING_TO_TREAT
-        return words.pairs_of_runs(pairs, FIRST_PAIRS, in_turns=not self.uses_gpu)
+    def _note(self, *, was_reached: bool) -> str:
+        return words.by_runs(in_turns=not self.uses_gpu) if was_reached else words.NOTHING_TO_TREAT
 
     def _pair(
         self, runner: Runner, base: Program, head: Program, number: int

@@ -70,10 +70,16 @@ def pair_of_runs(number: int, log_ratio: float) -> str:
 NOTHING_TO_TREAT = "a treated run had nothing to treat"
 
 
-def pairs_of_runs(count: int, least: int, *, in_turns: bool) -> str:
+def too_few_pairs(pair_s: float, least: int) -> str:
+    """Why a try by runs was not gone on with."""
+    return (
+        f"a pair of runs takes {pair_s:.0f} s, and an interval takes {least}: "
+        f"--budget {least * pair_s + 30:.0f}s is enough"
+    )
+
+
+def by_runs(*, in_turns: bool) -> str:
     """A note on a try by runs."""
-    if count < least:
-        return f"{count} pairs of runs, an interval takes {least}: give a larger --budget"
     return "by runs that took turns" if in_turns else "by runs one after the other"
 
 

@@ -511,11 +511,22 @@ def test_where_nobody_makes_runs_that_is_told(play):
     assert conductor.restarts == []
 
 
-def test_nothing_is_left_of_a_budget_that_was_spent(play):
-    conductor, _ = play(World({"first": 0.5}, [ONE]), seconds=60, budget_s=20.0)
+@pytest.mark.parametrize("runs_s", [0.0, 180.0])
+def test_of_a_budget_that_was_spent_there_is_left_what_was_meant_for_runs(runs_s, play):
+    conductor, _ = play(World({"first": 0.5}, [ONE]), seconds=60, budget_s=20.0, runs_s=runs_s)
     conductor.experiments *= 5
 
-    assert conductor.budget_left_s == 0
+    assert conductor.budget_left_s == runs_s
+
+
+def test_time_for_runs_is_told_where_there_are_any(play):
+    plan = a_plan(a_restart("other", 2), *ONE.findings)
+
+    _, told = play(World({"first": 0.5}, [plan]), seconds=60, runs_s=180.0)
+    _, of_one = play(World({"first": 0.5}, [ONE]), seconds=60, runs_s=180.0)
+
+    assert told[0].endswith("in 300 s at most")
+    assert of_one[0].endswith("in 120 s at most")
 
 
 # Parts of training

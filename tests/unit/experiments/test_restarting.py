@@ -180,14 +180,14 @@ def test_where_pairs_differ_there_are_more_of_them(play):
     assert experiment.measured.low <= 0.5 <= experiment.measured.high
 
 
-def test_too_few_pairs_are_not_clear_and_say_so(play):
-    tries, _ = play(World(lambda _: 2.0), budget_s=3 * PAIR_S - 1)
+def test_where_the_budget_is_too_small_for_an_interval_the_first_pair_is_the_last(play):
+    tries, _ = play(World(lambda _: 2.0), budget_s=FIRST_PAIRS * PAIR_S - 1)
 
     (experiment,) = tries.experiments
     assert (experiment.outcome, experiment.measured) == (TryOutcome.NOT_CLEAR, None)
-    assert experiment.pairs == 3
+    assert experiment.pairs == 1
     assert experiment.note == (
-        f"3 pairs of runs, an interval takes {FIRST_PAIRS}: give a larger --budget"
+        "a pair of runs takes 32 s, and an interval takes 5: --budget 190s is enough"
     )
 
 
