@@ -268,6 +268,7 @@ class Conductor:
         self._number += 1
         lengths = slot_lengths(self._rhythm, len(agents))
         option, *others = options
+        latest_s = self._began_s + self.plan.budget_s
         trying = TreatmentTry(
             self._number,
             as_bytes([{**part, "counter": self._made.counter} for part in option.parts]),
@@ -276,7 +277,9 @@ class Conductor:
             lengthens=lengths.lengthens,
             # Of several processes nobody knows whose wait for a core holds up whom.
             leaves_queue_out=len(agents) == 1 and not option.changes_load,
-            ends_s=min(now_s + lengths.longest_try_s, self._began_s + self.plan.budget_s),
+            ends_s=min(now_s + lengths.longest_try_s, latest_s),
+            # Slots in which nothing was counted make no pair.
+            latest_s=min(now_s + 2 * lengths.longest_try_s, latest_s),
             begun_s=now_s,
         )
         self.tell(words.tries(planned, option))

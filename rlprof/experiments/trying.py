@@ -49,14 +49,16 @@ class TreatmentTry:
         lengthens: bool,
         leaves_queue_out: bool,
         ends_s: float,
+        latest_s: float,
         begun_s: float,
     ) -> None:
+        """``ends_s``: when it ends if there are pairs enough for an interval by then; ``latest_s``: in any case."""
         self.turns = SlotTurns(slot_s, lengthens=lengthens)
         self.begun_s = begun_s
         self._number, self._data = number, data
         self._rhythm = rhythm
         self._leaves_queue_out = leaves_queue_out
-        self._ends_s = ends_s
+        self._ends_s, self._latest_s = ends_s, latest_s
         self._slot: Slot | None = None
         self._switched_s = 0.0
         self._all_heard_s: float | None = None
@@ -159,7 +161,8 @@ class TreatmentTry:
             return TryEnd(TryOutcome.NOT_REACHED, "nobody came to the place while it was on")
         if self.turns.is_enough:
             return TryEnd(TryOutcome.MEASURED)
-        if now_s >= self._ends_s:
+        has_interval = self.turns.measured is not None
+        if now_s >= (self._ends_s if has_interval else self._latest_s):
             return TryEnd(
                 TryOutcome.MEASURED if is_clear(self.turns.measured) else TryOutcome.NOT_CLEAR
             )

@@ -32,7 +32,9 @@ class Training:
         self._made = 0.0
         self.was_on: list[bool] = []
 
-    def tries(self, *, ends_after_s: float = 60.0, **more: Any) -> tuple[TryEnd, TreatmentTry]:
+    def tries(
+        self, *, ends_after_s: float = 60.0, latest_after_s: float | None = None, **more: Any
+    ) -> tuple[TryEnd, TreatmentTry]:
         settings = {"slot_s": 0.4, "lengthens": True, "leaves_queue_out": False} | more
         begun_s = self.now_s
         trying = TreatmentTry(
@@ -40,10 +42,11 @@ class Training:
             b"parts",
             Rhythm(0.001, 0.0),
             ends_s=begun_s + ends_after_s,
+            latest_s=begun_s + (latest_after_s or ends_after_s),
             begun_s=begun_s,
             **settings,
         )
-        while self.now_s < begun_s + ends_after_s + 10:
+        while self.now_s < begun_s + (latest_after_s or ends_after_s) + 10:
             self.now_s += POLL_S
             alive = [each for each in self.processes if self.now_s - 100.0 >= each.starts_s]
             for process in alive:
@@ -80,6 +83,16 @@ def test_a_treatment_that_saves_nothing_is_soon_known_to():
     assert ended == TryEnd(TryOutcome.MEASURED)
     assert trying.turns.measured is not None
     assert trying.turns.measured.high < 0.02
+
+
+@pytest.mark.parametrize(("latest_after_s", "pairs"), [(7.0, 3), (30.0, 5)])
+def test_it_goes_on_until_there_are_pairs_enough_but_not_for_ever(latest_after_s, pairs):
+    ended, trying = Training(Process()).tries(
+        slot_s=1.0, lengthens=False, ends_after_s=7.0, latest_after_s=latest_after_s
+    )
+
+    assert trying.turns.pairs == pairs
+    assert ended.outcome is (TryOutcome.MEASURED if pairs == 5 else TryOutcome.NOT_CLEAR)
 
 
 def test_it_is_told_again_and_again_that_rlprof_is_there():
@@ -282,6 +295,7 @@ class Cycles(Training):
             lengthens=False,
             leaves_queue_out=False,
             ends_s=begun_s + 60,
+            latest_s=begun_s + 60,
             begun_s=begun_s,
         )
         (process,) = self.processes
