@@ -53,8 +53,6 @@ class Patient:
     sources: Mapping[str, str]
     values: Values
     cwd: str
-    start_methods: frozenset[str] = frozenset()
-    """In which ways processes of the run were started, as :class:`~rlprof.model.recording.Process` has them."""
 
     @property
     def places(self) -> Sequence[tuple[str, int]]:

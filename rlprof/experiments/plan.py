@@ -126,7 +126,6 @@ def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> P
     sources, values = found.profile.sources, Values(found.profile.values)
     known = sorted(treatments, key=lambda treatment: (treatment.order, treatment.id))
     told = [each for each in found.priced.listed if each.finding.phase is PhaseKind.STEADY]
-    start_methods = frozenset(process.start_method for process in recording.processes)
     uses_gpu = any(each.name in OF_A_GPU and each.value > 0 for each in recording.counters)
     untold = _untold_on_gpus(told, known) if uses_gpu else []
     return Plan(
@@ -134,11 +133,7 @@ def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> P
         counter,
         unit,
         [
-            _planned(
-                priced,
-                Patient(priced.finding, sources, values, recording.run.cwd, start_methods),
-                known,
-            )
+            _planned(priced, Patient(priced.finding, sources, values, recording.run.cwd), known)
             for priced in [*told, *untold]
         ],
         uses_gpu,

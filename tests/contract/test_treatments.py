@@ -72,9 +72,7 @@ def a_patient(detector: str, *, text: str = TEXT, line: int | None = LINE) -> Pa
         SeenValue(0, FILE, "train", LINE, operand, 0, 1, 1, fields)
         for operand, fields in SEEN.items()
     ]
-    return Patient(
-        finding, {FILE: text}, Values(seen), "/home/researcher/project", frozenset({"spawn"})
-    )
+    return Patient(finding, {FILE: text}, Values(seen), "/home/researcher/project")
 
 
 def page(treatment_id: str) -> str:

@@ -256,41 +256,104 @@ def test_a_stream_is_not_read_by_several(loading, told):
 
 # The standard library
 
-SPAWNS = """
-import multiprocessing.context, multiprocessing.forkserver, os, sys
+TREATED = """
+import concurrent.futures.process, multiprocessing.context, multiprocessing.forkserver, multiprocessing.pool, os, sys
 import numpy
 sys.path.insert(0, sys.argv[1])
 from rlprof_agent.treatments import restarts
+for name, change in restarts.watched("kept-workers").items():
+    change(sys.modules[name])
 
-def who(queue):
+def who(task):
+    return os.getpid(), task
+
+def nothing():
+    pass
+"""
+
+SPAWNS = """
+def parent(queue):
     queue.put(os.getppid())
 
 if __name__ == "__main__":
-    for name, change in restarts.watched("preloaded-workers").items():
-        change(sys.modules[name])
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    process = context.Process(target=who, args=(queue,))
+    process = context.Process(target=parent, args=(queue,))
     process.start()
-    parent = queue.get(timeout=60)
+    its_parent = queue.get(timeout=60)
     process.join(60)
     server = multiprocessing.forkserver._forkserver
-    print(parent == server._forkserver_pid != os.getpid(), "numpy" in server._preload_modules)
+    print(its_parent == server._forkserver_pid != os.getpid(), "numpy" in server._preload_modules)
+"""
+
+POOLS = """
+def rounds(make):
+    workers, tasks = set(), []
+    for number in range(4):
+        with make() as pool:
+            for worker, task in pool.map(who, range(6)):
+                workers.add(worker)
+                tasks.append(task)
+    return len(workers) <= 2, tasks == [*range(6)] * 4
+
+fork = multiprocessing.get_context("fork")
+print(*rounds(lambda: fork.Pool(2)))
+print(*rounds(lambda: concurrent.futures.process.ProcessPoolExecutor(2, mp_context=fork)))
+# Two at once are two, also where the first was forgotten and the second is still at work.
+first, second = fork.Pool(1), fork.Pool(1)
+print(first.apply(who, (0,)) != second.apply(who, (0,)))
+first.close()
+third = fork.Pool(1)
+del first
+fourth = fork.Pool(1)
+print(third.apply(who, (0,)) != fourth.apply(who, (0,)))
+third.terminate(), third.join()
+# Whoever sets up his own gets his own.
+workers = set()
+for _ in range(3):
+    with fork.Pool(1, initializer=nothing) as pool:
+        workers.add(pool.apply(who, (0,)))
+print(len(workers))
 """
 
 
-def test_spawned_processes_come_from_a_server_that_has_imported_their_packages(told, tmp_path):
+@pytest.fixture
+def run_treated(tmp_path, told):
+    """Run a program of which the treatment is applied in its first lines; returns what it prints."""
+
+    def run(program: str) -> str:
+        (tmp_path / "train.py").write_text(TREATED + program)
+        agent = Path(restarts.__file__).parents[2]
+        done = subprocess.run(
+            [sys.executable, tmp_path / "train.py", agent],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
+
+
+def test_spawned_processes_come_from_a_server_that_has_imported_their_packages(run_treated, told):
     pytest.importorskip("numpy")
-    (tmp_path / "spawns.py").write_text(SPAWNS)
-    agent = Path(restarts.__file__).parents[2]
 
-    done = subprocess.run(
-        [sys.executable, tmp_path / "spawns.py", agent],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-    assert done.stdout == "True True\n", done.stderr
+    assert run_treated(SPAWNS) == "True True\n"
     assert told.exists()
+
+
+def test_pools_are_kept_from_one_round_to_the_next(run_treated, told):
+    pytest.importorskip("numpy")
+
+    assert run_treated(POOLS) == "True True\nTrue True\nTrue\nTrue\n3\n"
+    assert told.exists()
+
+
+def test_where_no_pool_comes_twice_nothing_was_treated(run_treated, told):
+    pytest.importorskip("numpy")
+
+    run_treated("multiprocessing.get_context('fork').Pool(1).close()")
+
+    assert not told.exists()

@@ -114,10 +114,10 @@ OTHER_DIGITS = {"fused-optimizer", "other-algorithm-search", "one-torch-thread",
 
 ELSEWHERE = {
     "environments-in-process",
+    "kept-workers",
     "loaders-with-workers",
     "pauses-between-questions",
     "plain-configuration",
-    "preloaded-workers",
     "tasks-one-by-one",
 }
 """They treat workers, pools, queues and configurations, which this training has none of: their own tests look at the answers."""

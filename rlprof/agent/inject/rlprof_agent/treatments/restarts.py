@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..real import os, sys
+from ..real import os
+from . import workers
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ _OF_BOTH = ("copy", "observation_mode", "autoreset_mode")
 """Options that environments in workers and those in this process have."""
 
 _MOST_WORKERS = 4
-_INSTALLED_IN = "/site-packages/", "/dist-packages/"
 
 
 def watched(name: str) -> dict[str, Callable[[ModuleType], None]]:
@@ -96,35 +96,9 @@ def _loaders_with_workers(module: ModuleType) -> None:
     kind.__init__ = made
 
 
-def _forkserver_for_spawn(module: ModuleType) -> None:
-    contexts: Any = vars(module)["_concrete_contexts"]
-    contexts["spawn"] = contexts["forkserver"]
-
-
-def _preload(module: ModuleType) -> None:
-    """Have the fork server import the packages that are loaded here, once for all processes that it forks."""
-    names: Any = vars(module)
-    kind: Any = names["ForkServer"]
-    ensure_running: Any = kind.ensure_running
-
-    def ensured(self: Any) -> None:
-        if self._forkserver_pid is None:
-            _reached()
-            self.set_forkserver_preload(_installed_packages())
-        ensure_running(self)
-
-    kind.ensure_running = ensured
-
-
-def _installed_packages() -> list[str]:
-    """Packages of others' that this process has imported; not the program's own, whose import may do what is to be done once."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) or ""
-        is_whole = "." not in name and not name.startswith(("_", "rlprof"))
-        if is_whole and any(folder in file for folder in _INSTALLED_IN):
-            found.append(name)
-    return sorted(found)
+def _keep_pools(module: ModuleType) -> None:
+    workers.fork_from_server(module)
+    workers.keep_pools(module, _reached)
 
 
 def _fuse_optimizers(module: ModuleType) -> None:
@@ -152,9 +126,10 @@ _RESTARTS: dict[str, dict[str, Callable[[ModuleType], None]]] = {
     },
     "fused-optimizers": {"torch.optim.optimizer": _fuse_optimizers},
     "loaders-with-workers": {"torch.utils.data.dataloader": _loaders_with_workers},
-    "preloaded-workers": {
-        "multiprocessing.context": _forkserver_for_spawn,
-        "multiprocessing.forkserver": _preload,
+    "kept-workers": {
+        "multiprocessing.context": _keep_pools,
+        "concurrent.futures.process": lambda module: workers.keep_executors(module, _reached),
+        "multiprocessing.forkserver": lambda module: workers.preload(module, _reached),
     },
 }
 """By name and by module."""

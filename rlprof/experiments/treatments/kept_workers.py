@@ -1,0 +1,24 @@
+"""Keep worker processes from one round to the next, and fork them from a server that has imported their packages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rlprof.experiments.base import Patient, Treatment
+from rlprof.model.experiment import TreatmentKind
+from rlprof.recording.treatment_desk import TreatmentPart
+
+
+def _parts(_: Patient) -> Sequence[TreatmentPart]:
+    return []
+
+
+TREATMENT: Final = Treatment(
+    id="kept-workers",
+    does="runs it anew beside itself, with pools that are kept, and workers forked from a server that has imported their packages",
+    kind=TreatmentKind.GAIN,
+    findings=frozenset({"process-startup"}),
+    parts=_parts,
+    restart="kept-workers",
+)
