@@ -197,6 +197,8 @@ class Treatment:
     """Changes to ask the agents for. Raises :class:`CannotTreatError` where it does not fit."""
     changes_load: bool = False
     """True if it changes how many threads or processes want a core: then their waits for one are a part of what it saves."""
+    leaves: float = 0.0
+    """Part of the treated calls that are made all the same: a ceiling is that of none."""
     restart: str = ""
     """Name by which the agent knows it where it cannot be switched: it is applied when a run starts, and two runs take turns.
     ``parts`` then only tells whether it fits, and gives none."""

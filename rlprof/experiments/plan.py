@@ -41,6 +41,8 @@ class PlannedOption:
     """As in :class:`~rlprof.experiments.base.Treatment`."""
     restart: str = ""
     """The same."""
+    leaves: float = 0.0
+    """The same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,7 @@ def _planned(
                 [dict(part) for part in _one_a_function(parts)],
                 treatment.changes_load,
                 treatment.restart,
+                treatment.leaves,
             )
         )
     place = priced.finding.locations[0] if priced.finding.locations else None

@@ -30,6 +30,10 @@ _REGULAR: Final = 0.3
 """Part of their mean length by which cycles differ from it, in the mean; episodes that end by chance differ by more."""
 
 
+_MOST_TREATED: Final = 0.9
+"""Part of a slot that a treatment may have taken: more is a clock that jumped."""
+
+
 class StepTotal(NamedTuple):
     """All steps up to a moment."""
 
@@ -37,6 +41,8 @@ class StepTotal(NamedTuple):
     total: int
     queued_s: float = 0.0
     """Time up to here in which the program was ready to run and had no core."""
+    treated_s: float = 0.0
+    """Time that a treatment itself has taken, of the process in which it took the most."""
 
     def own_s_since(self, earlier: StepTotal) -> float:
         """Return the time since ``earlier`` without that, which other programs make."""
@@ -118,9 +124,11 @@ def _are_regular(lengths: Sequence[float]) -> bool:
 def rate_between(begun: StepTotal, ended: StepTotal, *, leaves_queue_out: bool) -> float | None:
     """Steps per second from one boundary to another; None where they are one.
 
-    ``leaves_queue_out``: the time without a core does not count. Other programs make it, and they do not wait for a slot to end.
+    ``leaves_queue_out``: the time without a core does not count. Other programs make it, and they do not wait for a slot to end. Nor does the
+    time that the treatment itself takes: a call that is left out costs nothing.
     """
     took_s = ended.own_s_since(begun) if leaves_queue_out else ended.at_s - begun.at_s
+    took_s -= min(ended.treated_s - begun.treated_s, _MOST_TREATED * took_s)
     if took_s <= 0 or ended.total <= begun.total:
         return None
     return (ended.total - begun.total) / took_s

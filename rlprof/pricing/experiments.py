@@ -115,8 +115,12 @@ def _below_ceiling(
     entry: PricedFinding, ceiling: Experiment, measured: MeasuredShare, profile: Profile
 ) -> PricedFinding:
     low, high = entry.saved_share
-    most = _share(measured.high)
+    # The treatment may have reached the heaviest of its lines alone.
+    elsewhere = sum(place.share for place in entry.finding.locations[1:])
+    most = _share(measured.high + elsewhere)
     text = f"its ceiling was tried in {_pairs(ceiling)}: no fix saves more than {percent(most)}"
+    if elsewhere:
+        text += f", {percent(elsewhere)} of which is the time of its other lines"
     if most < high:
         text += f"; samples had told {_share_range(entry.saved_share)}"
         entry = _at(entry, Range(min(low, most), most), profile)

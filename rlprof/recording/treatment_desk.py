@@ -38,6 +38,8 @@ class TreatmentTold(NamedTuple):
     """How often the treated place was come to while it was on."""
     why: str
     """Why it was refused or withdrawn."""
+    cost_s: float = 0.0
+    """Time that calls took which were answered without being made."""
 
 
 def as_bytes(parts: Sequence[TreatmentPart]) -> bytes:
@@ -100,7 +102,10 @@ class TreatmentDesk:
         if number != self._asked:
             return TreatmentTold(TreatmentState.NOT_HEARD, 0, "")
         return TreatmentTold(
-            TreatmentState(state), cells[layout.CELL_TREATMENT_REACHED], self._why()
+            TreatmentState(state),
+            cells[layout.CELL_TREATMENT_REACHED],
+            self._why(),
+            cells[layout.CELL_TREATMENT_COST_NS] / 1e9,
         )
 
     def _why(self) -> str:

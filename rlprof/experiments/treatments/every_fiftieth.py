@@ -1,4 +1,4 @@
-"""Run a statement every 50th time only."""
+"""Run the statements of a finding every 50th time only."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ FINDINGS: Final = frozenset(
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    return patient.edits("every", patient.places[:1], every=EVERY)
+    return patient.edits("every", patient.places, every=EVERY)
 
 
 TREATMENT: Final = Treatment(
     id="every-fiftieth",
-    does="runs the statement every 50th time only",
+    does="runs its statements every 50th time only",
     kind=TreatmentKind.CEILING,
     findings=FINDINGS,
     parts=_parts,
+    leaves=1 / EVERY,
 )

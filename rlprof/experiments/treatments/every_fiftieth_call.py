@@ -41,5 +41,6 @@ TREATMENT: Final = Treatment(
     kind=TreatmentKind.CEILING,
     findings=FINDINGS,
     parts=_parts,
+    leaves=1 / EVERY,
     order=1,
 )

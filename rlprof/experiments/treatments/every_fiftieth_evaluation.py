@@ -27,4 +27,5 @@ TREATMENT: Final = Treatment(
     kind=TreatmentKind.CEILING,
     findings=frozenset({"evaluation-share"}),
     parts=_parts,
+    leaves=1 / EVERY,
 )

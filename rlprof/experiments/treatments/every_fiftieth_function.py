@@ -33,5 +33,6 @@ TREATMENT: Final = Treatment(
     kind=TreatmentKind.CEILING,
     findings=FINDINGS | _SEND | {"lock-contention", "stale-training"},
     parts=_parts,
+    leaves=1 / EVERY,
     order=2,
 )

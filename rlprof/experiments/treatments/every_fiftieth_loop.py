@@ -23,4 +23,5 @@ TREATMENT: Final = Treatment(
     kind=TreatmentKind.CEILING,
     findings=frozenset({"target-update-per-parameter"}),
     parts=_parts,
+    leaves=1 / EVERY,
 )

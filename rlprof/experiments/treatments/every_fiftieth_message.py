@@ -47,4 +47,5 @@ TREATMENT: Final = Treatment(
         }
     ),
     parts=_parts,
+    leaves=1 / EVERY,
 )

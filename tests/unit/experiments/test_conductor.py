@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -204,6 +205,17 @@ def test_one_finding_is_measured_kept_and_told(play):
         "one",
         "all is measured; ends the training (--keep-going lets it train on)",
     ]
+
+
+def test_a_ceiling_is_that_of_no_call_at_all(play):
+    half = replace(option("first", kind="ceiling"), leaves=0.2)
+    world = World({"first": 0.4}, [a_plan(a_finding("one", half))])
+
+    conductor, _ = play(world, seconds=60)
+
+    (experiment,) = conductor.experiments
+    assert experiment.measured is not None
+    assert experiment.measured.median == pytest.approx(0.5, abs=0.05)
 
 
 def test_nothing_is_done_before_the_first_plan(play):

@@ -274,13 +274,17 @@ def test_a_line_without_such_a_call_cannot_be_treated():
         by_id("one-array-first").parts(a_patient(a_finding(LOG_LINE)))
 
 
-def test_of_statements_the_heaviest_alone_is_left_out():
+def test_all_statements_of_a_finding_are_left_out():
     treatment = by_id("every-fiftieth")
 
-    (part,) = treatment.parts(a_patient(a_finding(CALL_LINE, LOG_LINE)))
+    parts = treatment.parts(a_patient(a_finding(CALL_LINE, LOG_LINE)))
 
     assert treatment.kind is TreatmentKind.CEILING
-    assert (part["what"], part["at"], part["every"]) == ("every", CALL_LINE[1], 50)
+    assert [(part["what"], part["at"], part["every"]) for part in parts] == [
+        ("every", CALL_LINE[1], 50),
+        ("every", LOG_LINE[1], 50),
+    ]
+    assert treatment.leaves == 1 / 50
 
 
 def test_a_call_is_left_out_where_it_was_seen_what_it_calls():

@@ -170,6 +170,14 @@ def test_the_time_without_a_core_is_left_out_where_that_is_asked_for():
     assert rate_between(begun, ended, leaves_queue_out=True) == 4.0
 
 
+def test_the_time_that_a_treatment_takes_is_left_out():
+    begun = StepTotal(1.0, 5, treated_s=0.25)
+
+    assert rate(begun, StepTotal(3.0, 9, treated_s=1.25)) == 4.0
+    # Of several processes, or of a clock that jumped.
+    assert rate(begun, StepTotal(3.0, 9, treated_s=9.0)) == pytest.approx(20.0)
+
+
 def test_no_rate_where_there_was_no_core_at_all():
     """Of two clocks that are read one after the other, the second may be ahead."""
     assert rate_between(StepTotal(1.0, 5), StepTotal(2.0, 9, 1.01), leaves_queue_out=True) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlprof.model.experiment import Experiment, TryOutcome
@@ -184,6 +186,20 @@ def test_a_ceiling_ends_a_price_that_is_higher(profile):
     assert entry.tried_share is None
     assert entry.finding.evidence[0].startswith(
         "its ceiling was tried in 8 pairs of slots of 0.8 s: no fix saves more than 25 %; samples had told "
+    )
+
+
+def test_what_other_lines_take_is_added_to_a_ceiling(profile):
+    """The treatment may have been at the heaviest alone."""
+    claim = a_claim(profile, "hot-call", HOT)
+    further = replace(claim, locations=(*claim.locations, Location("other.py", 3, "other", 0.1)))
+    ceiling = a_ceiling("hot-call", HOT, saves=(0.2, 0.15, 0.25))
+
+    (entry,) = with_experiments(price([further], profile), [ceiling], profile).listed
+
+    assert entry.saved_share.high == pytest.approx(0.35)
+    assert entry.finding.evidence[0].startswith(
+        "its ceiling was tried in 8 pairs of slots of 0.8 s: no fix saves more than 35 %, 10 % of which is the time of its other lines; "
     )
 
 

@@ -14,7 +14,7 @@ from ..real import sys, time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, Optional
 
     from ..mailbox import Mailbox
 
@@ -38,12 +38,20 @@ class AbsentError(Exception):
 class AskedPart:
     """A part of a treatment, as the recorder asks for it, and whom its calls report to."""
 
-    __slots__ = ("failed", "part", "reached")
+    __slots__ = ("cost_ns", "failed", "frame_ns", "part", "reached")
 
     def __init__(
-        self, part: dict[str, Any], reached: list[int], failed: Callable[[BaseException], None]
+        self,
+        part: dict[str, Any],
+        reached: list[int],
+        failed: Callable[[BaseException], None],
+        cost_ns: Optional[list[int]] = None,
     ) -> None:
         self.part = part
+        self.cost_ns = [0] if cost_ns is None else cost_ns
+        """One item: the time that calls took which were answered without being made. What is left out for nothing is worth more by that."""
+        self.frame_ns = 0
+        """Part of that for each call which is spent around our function."""
         self.reached = reached
         """One item: how often the treated place was come to while it was on."""
         self.failed = failed
@@ -60,6 +68,7 @@ class ProcessTreatment:
         """Those that were put on; the last one may have failed in the middle of it."""
         self._state = 0
         self._reached = [0]
+        self._cost_ns = [0]
 
     def follow(self, mailbox: Mailbox) -> None:
         """Do what the recorder asks for by now."""
@@ -80,6 +89,7 @@ class ProcessTreatment:
             elif bool(cells[layout.CELL_TREATMENT_WANTED]) != (self._state == layout.TREATMENT_ON):
                 self._switch(mailbox)
         cells[layout.CELL_TREATMENT_REACHED] = self._reached[0]
+        cells[layout.CELL_TREATMENT_COST_NS] = self._cost_ns[0]
         cells[layout.CELL_TREATMENT_STATE] = asked * layout.TREATMENT_STATES + self._state
 
     def stop(self, mailbox: Mailbox, why: str) -> None:
@@ -97,7 +107,7 @@ class ProcessTreatment:
         start = layout.LENGTH.size
         parts = marshal.loads(bytes(mailbox.treatment[start : start + size]))
         self._state = 0
-        self._reached = [0]
+        self._reached, self._cost_ns = [0], [0]
         _reply(mailbox, "")
         failed = self._failing(mailbox, self._number)
         here, refusal = [], ""
@@ -105,7 +115,7 @@ class ProcessTreatment:
             try:
                 file, name = WAYS[alike[0]["way"]]
                 module = __import__(__name__ + "." + file, fromlist=[name])
-                asked = [AskedPart(part, self._reached, failed) for part in alike]
+                asked = [AskedPart(part, self._reached, failed, self._cost_ns) for part in alike]
                 here.append(getattr(module, name)(*asked))
             except AbsentError:
                 pass

@@ -17,6 +17,7 @@ from .functions import (
     IN_NOTHING,
     MARK,
     SwappedCode,
+    call_ns,
     held,
     with_objects,
     written_at,
@@ -49,6 +50,7 @@ class Edit:
         called = []
         for each in (asked, *others):
             _, instead, untreated = _EDITS[each.part["what"]]
+            each.frame_ns = call_ns(held(_nothing, None))
             called.append(held(instead(each), untreated))
         written = _Written(part["path"], part["file"], part["line"], part["name"])
         for function in functions:
@@ -236,6 +238,10 @@ def _if_allowed(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt
     return ast.If(_ours(), [statement], [])
 
 
+def _nothing() -> None:
+    """Take as long as a call of ours does at least."""
+
+
 def _every(asked: AskedPart) -> Any:
     every, left = asked.part["every"], 0
 
@@ -244,6 +250,7 @@ def _every(asked: AskedPart) -> Any:
         asked.reached[0] += 1
         left -= 1
         if left > 0:
+            asked.cost_ns[0] += asked.frame_ns
             return False
         left = every
         return True

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from ..counted.calls import is_counting, original_of
 from ..layout import TREATED_FILE
 from ..plain_reads import MISSING, in_classes
-from ..real import gc, sys
+from ..real import gc, sys, time
 from . import AbsentError, RefusedError
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MARK = "\x1erlprof\x1e"
 """A text in newly compiled code, the place of an object that it is to call."""
+
+_ROUNDS, _CALLS = 5, 50
 
 _RESUMES = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines, whose call only makes an object."""
@@ -262,3 +264,14 @@ def own_copy(function: FunctionType) -> FunctionType:
     )
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
+
+
+def call_ns(function: Any, *args: Any) -> int:
+    """Time that a call takes here and now, the shortest of some rounds: a tenth of a millisecond in all."""
+    rounds = []
+    for _ in range(_ROUNDS):
+        begun_ns = time.perf_counter_ns()
+        for _ in range(_CALLS):
+            function(*args)
+        rounds.append((time.perf_counter_ns() - begun_ns) // _CALLS)
+    return min(rounds)
