@@ -42,7 +42,7 @@ class StepTotal(NamedTuple):
     queued_s: float = 0.0
     """Time up to here in which the program was ready to run and had no core."""
     treated_s: float = 0.0
-    """Time that a treatment itself has taken, of the process in which it took the most."""
+    """Time that a treatment itself and counting have taken, of the process in which they took the most."""
 
     def own_s_since(self, earlier: StepTotal) -> float:
         """Return the time since ``earlier`` without that, which other programs make."""

@@ -39,7 +39,7 @@ class TreatmentTold(NamedTuple):
     why: str
     """Why it was refused or withdrawn."""
     cost_s: float = 0.0
-    """Time that calls took which were answered without being made."""
+    """Time that calls took which were answered without being made, and that counting steps has taken up to now."""
 
 
 def as_bytes(parts: Sequence[TreatmentPart]) -> bytes:

@@ -162,3 +162,13 @@ def test_what_counting_costs_is_tried(monkeypatch):
 
     assert 0 < part_time.cost_of_a_call(steps_counter(), calls) < 100_000
     assert calls == [7]
+
+
+def test_what_counting_has_cost_is_told_by_the_number_of_calls(monkeypatch):
+    monkeypatch.setattr(part_time, "_ever", [])
+    calls = [0]
+    part_time.PartTime(steps_counter(), calls, 100.0)
+
+    assert part_time.cost_ns() == 0
+    calls[0] = 50
+    assert part_time.cost_ns() == 50 * 100 * part_time.LOOKING

@@ -401,11 +401,12 @@ def test_the_time_that_left_out_calls_take_is_told(what, program, its_try):
     step = program.call(what, program.step, every=1_000_000)
     for _ in range(2):
         its_try.arm(step)
-        assert its_try.turn().cost_s == 0
+        # What counting has taken in other tests is in it, too.
+        before_s = its_try.turn().cost_s
         its_try.want(True)
         begun_s = time.perf_counter()
         for _ in range(2000):
             program.step(3)
         took_s = time.perf_counter() - begun_s
 
-        assert 0 < its_try.want(False).cost_s < 2 * took_s
+        assert 0 < its_try.want(False).cost_s - before_s < 2 * took_s

@@ -118,7 +118,7 @@ CELL_TREATMENT_BEAT_NS = 40
 CELL_ONLY_TREATED = 41
 """1: nobody reads stacks any more; samples are for treatments alone. The recorder's."""
 CELL_TREATMENT_COST_NS = 42
-"""Time that calls took which were answered without being made; the agent's."""
+"""Time that calls took which were answered without being made, and that counting steps has taken; the agent's."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.

@@ -41,6 +41,8 @@ AWAY, BRIEF, LOOKS = range(3)
 """How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps."""
 
 _all: list[PartTime] = []
+_ever: list[PartTime] = []
+"""Those too that take no turns: all their calls are counted."""
 
 
 def turn(own_ns: int) -> None:
@@ -53,6 +55,11 @@ def begin() -> None:
     """Count all calls: no turns are told for now, or one was cut."""
     for each in _all:
         each.begin()
+
+
+def cost_ns() -> int:
+    """Time that counting calls has taken up to now, where all of them are counted."""
+    return round(sum(each.cost_ns for each in _ever))
 
 
 def stop() -> None:
@@ -92,6 +99,12 @@ class PartTime:
         self._until_look = 0
         self._owed = 0.0
         self._drawn = 1
+        _ever.append(self)
+
+    @property
+    def cost_ns(self) -> float:
+        """Time that its calls have taken longer, each counted with a look at where it came from."""
+        return self._calls[0] * LOOKING * self._call_ns
 
     def enrol(self) -> None:
         """Take turns from here on, unless all is to be counted."""

@@ -283,9 +283,14 @@ def _is_logged(asked: AskedPart) -> Any:
     logging = library("logging")
 
     kinds = logging.Logger, logging.LoggerAdapter
+    known: dict[Any, Any] = {}
+    """Loggers that are the standard library's own, by method; for as long as the treatment is there."""
 
     def is_wanted(logger: Any, method: str, level: int) -> bool:
         asked.reached[0] += 1
+        own = known.get((id(logger), method))
+        if own is not None:
+            return bool(own.isEnabledFor(level))
         if logger is logging:
             logger = logging.root
             if not logger.handlers:
@@ -294,6 +299,7 @@ def _is_logged(asked: AskedPart) -> Any:
             return True
         if not all(_is_loggings(logger, name, logging.__file__) for name in (method, *_ASKED_BY)):
             return True  # One that does more.
+        known[id(logger), method] = logger
         return bool(logger.isEnabledFor(level))
 
     return is_wanted
