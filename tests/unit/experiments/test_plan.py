@@ -103,7 +103,7 @@ def test_a_finding_is_planned_with_its_place_its_price_and_its_treatment():
     ]
 
 
-@pytest.mark.parametrize(("steady_s", "is_steady"), [(4.0, False), (6.0, True)])
+@pytest.mark.parametrize(("steady_s", "is_steady"), [(7.0, False), (9.0, True)])
 def test_a_short_steady_phase_is_waited_for(steady_s, is_steady):
     plan = plan_of(a_training(steady_s=steady_s))
 

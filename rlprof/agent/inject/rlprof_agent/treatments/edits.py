@@ -9,7 +9,7 @@ import ast
 import tokenize
 from types import CodeType, FunctionType, MethodType
 
-from . import RefusedError, library
+from . import AskedPart, RefusedError, library
 from .arrays import arrays_first, spare_room
 from .functions import (
     ALLOWED,
@@ -27,8 +27,6 @@ from .memories import Memory
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from typing import Any, Optional
-
-    from . import AskedPart
 
 _ALIKE = ("co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
@@ -50,8 +48,9 @@ class Edit:
         called = []
         for each in (asked, *others):
             _, instead, untreated = _EDITS[each.part["what"]]
-            each.frame_ns = call_ns(held(_nothing, None))
             called.append(held(instead(each), untreated))
+            if instead is _every:
+                each.frame_ns = call_ns(held(_every(AskedPart(each.part, [0], each.failed)), None))
         written = _Written(part["path"], part["file"], part["line"], part["name"])
         for function in functions:
             written.expect_same(function)
@@ -236,10 +235,6 @@ def _if_allowed(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt
     ):
         return None
     return ast.If(_ours(), [statement], [])
-
-
-def _nothing() -> None:
-    """Take as long as a call of ours does at least."""
 
 
 def _every(asked: AskedPart) -> Any:
