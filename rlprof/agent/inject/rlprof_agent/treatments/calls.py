@@ -61,7 +61,7 @@ class TreatedCalls:
 
     def __init__(self, asked: AskedPart) -> None:
         part = asked.part
-        asked.frame_ns = _frame_ns(part)
+        asked.frame_ns = frame_ns(part)
         self._left_out: list[_Left] = []
         if "attribute" in part:
             function = _attribute(part)
@@ -106,7 +106,7 @@ class TreatedCalls:
             each.end()
 
 
-def _frame_ns(part: dict[str, Any]) -> int:
+def frame_ns(part: dict[str, Any]) -> int:
     """Time that a call of a treated function takes around ours."""
 
     def _nothing(*_: Any) -> None:
