@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+
 from ..real import os, sys
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -34,7 +36,10 @@ def keep_pools(module: ModuleType, reached: Reached) -> None:
         if there:
             reached()
             return _on_loan(there.pop(), there)
-        return _on_loan(make(self, processes, None, (), maxtasksperchild), there)
+        made = make(self, processes, None, (), maxtasksperchild)
+        # Before its pipes are closed: it would complain of them.
+        atexit.register(made.terminate)
+        return _on_loan(made, there)
 
     kind.Pool = pool
 
