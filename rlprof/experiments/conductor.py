@@ -10,17 +10,16 @@ from typing import Final
 
 from rlprof.errors import RlprofError
 from rlprof.experiments import words
+from rlprof.experiments.outcomes import UnderWay, experiment_of, has_held, told_of_others
 from rlprof.experiments.plan import Plan, PlannedFinding, PlannedOption
 from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.slot_lengths import LISTEN_POLL_S, slot_lengths
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
-from rlprof.experiments.turns import is_clear
 from rlprof.model.calibration import calibrated
-from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
-from rlprof.model.finding import Range
+from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.recording.ending import TrainingEnd
-from rlprof.recording.experimenting import AgentOfProcess, Bench, CpuTimes
+from rlprof.recording.experimenting import AgentOfProcess, Bench
 from rlprof.recording.treatment_desk import as_bytes
 
 BUDGET_S: Final = 120.0
@@ -54,9 +53,6 @@ COLD: Final = calibrated(
 )
 """Time that a treatment takes, over what was measured of it."""
 
-OTHERS: Final = 0.25
-"""Cores that other programs use during an experiment, from which on that is told."""
-
 
 @dataclass(frozen=True, slots=True)
 class TryPlan:
@@ -80,16 +76,6 @@ class TryPlan:
     """True if somebody makes runs for what cannot be switched, once the training has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class _UnderWay:
-    planned: PlannedFinding
-    option: PlannedOption
-    others: tuple[PlannedOption, ...]
-    """Treatments to try if nobody comes to the place of this one."""
-    trying: TreatmentTry
-    cpu: CpuTimes
-
-
 @dataclass
 class Conductor:
     """An :class:`~rlprof.recording.experimenting.Experimenter`."""
@@ -106,7 +92,7 @@ class Conductor:
     _next_plan_s: float = FIRST_PLAN_S
     _made: Plan | None = None
     _waiting: list[PlannedFinding] = field(default_factory=list)
-    _under_way: _UnderWay | None = None
+    _under_way: UnderWay | None = None
     _log: CountLog = field(default_factory=CountLog)
     _totals: dict[int, int] = field(default_factory=dict)
     _rhythm: Rhythm | None = None
@@ -293,7 +279,7 @@ class Conductor:
             begun_s=now_s,
         )
         self.tell(words.tries(planned, option))
-        self._under_way = _UnderWay(planned, option, tuple(others), trying, bench.cpu_times())
+        self._under_way = UnderWay(planned, option, tuple(others), trying, bench.cpu_times())
 
     def _follow(self, bench: Bench, agents: Sequence[AgentOfProcess], now_s: float) -> None:
         assert self._under_way is not None
@@ -311,15 +297,15 @@ class Conductor:
     def _keep(self, bench: Bench, ended: TryEnd, now_s: float) -> None:
         assert self._under_way is not None
         under_way, self._under_way = self._under_way, None
-        experiment = _experiment(
+        experiment = experiment_of(
             under_way,
             ended,
             now_s,
-            _of_others(under_way.cpu, bench, now_s, under_way.trying.begun_s),
+            told_of_others(under_way.cpu, bench, now_s, under_way.trying.begun_s),
         )
         self.experiments.append(experiment)
         self.tell(words.tried(experiment))
-        if _has_held(experiment) and under_way.planned.finding:
+        if has_held(experiment) and under_way.planned.finding:
             self._held.append((under_way.planned, under_way.option))
         bench.keep(self.experiments)
 
@@ -358,53 +344,3 @@ def _with_options(
         options = [option for option in planned.options if bool(option.restart) == by_restart]
         if options:
             yield replace(planned, options=options)
-
-
-def _experiment(under_way: _UnderWay, ended: TryEnd, now_s: float, others: str) -> Experiment:
-    planned, option, turns = under_way.planned, under_way.option, under_way.trying.turns
-    measured: MeasuredShare | None = None
-    outcome = ended.outcome
-    if outcome is TryOutcome.CUT_SHORT and turns.measured is not None:
-        outcome = TryOutcome.MEASURED if is_clear(turns.measured) else TryOutcome.NOT_CLEAR
-    if outcome in (TryOutcome.MEASURED, TryOutcome.NOT_CLEAR):
-        measured = _of_all_calls(turns.measured, option.leaves)
-        outcome = TryOutcome.NOT_CLEAR if measured is None else outcome
-    return Experiment(
-        finding=planned.finding,
-        file=planned.file,
-        line=planned.line,
-        function=planned.function,
-        treatment=option.treatment,
-        kind=TreatmentKind(option.kind),
-        outcome=outcome,
-        predicted=Range(planned.low, planned.high) if planned.high else None,
-        measured=measured,
-        pairs=turns.pairs,
-        slot_s=turns.longest_s,
-        seconds=now_s - under_way.trying.begun_s,
-        note="; ".join(filter(None, (ended.why, others))),
-    )
-
-
-def _of_all_calls(measured: MeasuredShare | None, leaves: float) -> MeasuredShare | None:
-    """Return what would have been saved had all calls been left out, and not all but a part of them."""
-    if measured is None or not leaves:
-        return measured
-    return MeasuredShare(*(min(1.0, share / (1 - leaves)) for share in measured))
-
-
-def _of_others(before: CpuTimes, bench: Bench, now_s: float, begun_s: float) -> str:
-    now = bench.cpu_times()
-    passed_s = max(now_s - begun_s, 1e-3)
-    others = (now.of_host - before.of_host - max(0.0, now.of_run - before.of_run)) / passed_s
-    return f"other programs used {others:.1f} cores meanwhile" if others >= OTHERS else ""
-
-
-def _has_held(experiment: Experiment) -> bool:
-    measured = experiment.measured
-    return (
-        experiment.outcome is TryOutcome.MEASURED
-        and experiment.kind is TreatmentKind.GAIN
-        and measured is not None
-        and measured.low > 0
-    )

@@ -78,7 +78,7 @@ def keep_executors(module: ModuleType, reached: Reached) -> None:
     """The same of executors. ``module`` is ``concurrent.futures.process``."""
     names: Any = vars(module)
     base: Any = names["ProcessPoolExecutor"]
-    wait: Any = names["_base"].wait
+    wait_for: Any = names["_base"].wait
     free: dict[Any, list[Any]] = {}
 
     class ProcessPoolExecutor(base):  # type: ignore[misc]  # the standard library's own class
@@ -103,7 +103,6 @@ def keep_executors(module: ModuleType, reached: Reached) -> None:
                 wait_for([item.future for item in list(self._pending_work_items.values())])
             free.setdefault(self._rlprof_key, []).append(self)
 
-    wait_for = wait
     names["ProcessPoolExecutor"] = ProcessPoolExecutor
 
 
