@@ -106,7 +106,7 @@ def try_(
 ) -> None:
     """Measure what findings are worth while the training runs.
 
-    Records the training until it is steady, then tries its findings one after the other, the dearest first: the
+    Records the training until it is steady, then tries its findings one after the other, the dearest first, hot spots last: the
     treatment is on for some time and off for some time, in turns, in all processes at once, and steps per second are
     compared. A gain leaves the program's results as they are; a ceiling does not (calls left out, answers from
     memory), and says what the best imaginable fix would save. At the end the training is interrupted, as Ctrl-C does.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
+
+import msgspec
 
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
 from rlprof.experiments.parts import PartOfTraining, parts_of
@@ -12,7 +14,7 @@ from rlprof.experiments.untried import UNTRIED
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import ITERATIONS, OF_A_GPU, OUTPUT_STEPS, UPDATES
 from rlprof.model.experiment import TreatmentKind
-from rlprof.model.finding import Finding, PricedFinding, Range
+from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Recording
 from rlprof.recording.treatment_desk import TreatmentPart
@@ -128,18 +130,39 @@ def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> P
     sources, values = found.profile.sources, Values(found.profile.values)
     known = sorted(treatments, key=lambda treatment: (treatment.order, treatment.id))
     told = [each for each in found.priced.listed if each.finding.phase is PhaseKind.STEADY]
+    suspected = [each for each in told if each.finding.confidence is Confidence.SUSPECTED]
     uses_gpu = any(each.name in OF_A_GPU and each.value > 0 for each in recording.counters)
     untold = _untold_on_gpus(told, known) if uses_gpu else []
     return Plan(
         True,
         counter,
         unit,
-        [
+        _each_once(
             _planned(priced, Patient(priced.finding, sources, values, recording.run.cwd), known)
-            for priced in [*told, *untold]
-        ],
+            # What has no known cause last: nobody knows a fix that would come near its ceiling.
+            for priced in [*(each for each in told if each not in suspected), *untold, *suspected]
+        ),
         uses_gpu,
     )
+
+
+def _each_once(planned: Iterable[PlannedFinding]) -> list[PlannedFinding]:
+    """Leave out what an earlier finding has tried in the same way at the same functions."""
+    tried: dict[tuple[str, bytes], PlannedFinding] = {}
+    kept = []
+    for finding in planned:
+        keys = [(option.treatment, msgspec.json.encode(option.parts)) for option in finding.options]
+        options = [
+            option for option, key in zip(finding.options, keys, strict=True) if key not in tried
+        ]
+        refusal = finding.refusal
+        if finding.options and not options:
+            first = tried[keys[0]]
+            refusal = f"it is tried with {first.finding} ({first.place})"
+        kept.append(replace(finding, options=options, refusal=refusal))
+        for key in keys:
+            tried.setdefault(key, finding)
+    return kept
 
 
 def _untold_on_gpus(

@@ -22,7 +22,6 @@ UNTRIED: Final = MappingProxyType(
         ),
         **dict.fromkeys(
             (
-                "allocator-churn",
                 "blocked-with-idle-gpu",
                 "built-on-cpu-then-moved",
                 "cpu-policy-faster",

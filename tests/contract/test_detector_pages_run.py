@@ -29,6 +29,7 @@ NOT_IN_STEADY_TIME = (
     "found by what comes before the steady phase, which is all that the tracer sees"
 )
 NOT_RUN = {
+    "allocator-churn": "found by calls that give back memory of a GPU, which do nothing without one",
     "debug-modes": "switches a mode of torch on for the whole process, and for the tests after it",
     "copied-rows": "found by the values that agents look at; the tracer looks at none",
     "cuda-in-env-workers": "found by the memory that processes hold on a GPU",

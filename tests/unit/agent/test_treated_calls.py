@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import multiprocessing as mp
 import os
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.pool import IMapIterator, Pool, ThreadPool
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from rlprof.agent.inject.rlprof_agent.counters import counter
-from rlprof.agent.inject.rlprof_agent.treatments import AskedPart, RefusedError
+from rlprof.agent.inject.rlprof_agent.treatments import AskedPart, RefusedError, memories
 from rlprof.agent.inject.rlprof_agent.treatments import calls as module
 from rlprof.agent.inject.rlprof_agent.treatments.calls import TreatedCalls
 
@@ -58,7 +62,51 @@ def test_what_was_asked_before_is_answered_from_memory():
     assert set(answers) == {4}
     assert other == 9
     assert len(made) < 50
-    assert told.reached == [101]
+    # None of those that were made.
+    assert told.reached == [101 - len(made)]
+
+
+class Environment:
+    def step(self, action: int) -> int:
+        return action
+
+
+def test_of_more_objects_than_are_told_apart_one_answers_for_another():
+    environments = [Environment() for _ in range(200)]
+
+    with treated(Environment.step, "from-memory") as told:
+        for _ in range(3):
+            for environment in environments:
+                environment.step(1)
+
+    assert told.errors == []
+    assert told.reached[0] >= 400
+
+
+def test_a_slow_function_that_is_given_a_new_object_each_time_is_answered_all_the_same(monkeypatch):
+    clock = iter(range(0, 10**15, 100_000_000))
+    monkeypatch.setattr(memories.time, "perf_counter_ns", lambda: next(clock))
+
+    def collect(_: Environment) -> None:
+        pass
+
+    with treated(collect, "from-memory") as told:
+        for _ in range(20):
+            collect(Environment())
+
+    assert told.errors == []
+    assert told.reached[0] >= 8
+
+
+def test_of_calls_of_which_no_two_are_alike_none_is_a_ceiling():
+    def joined(lengths: list[int]) -> int:
+        return sum(lengths)
+
+    with treated(joined, "from-memory") as told:
+        for length in range(200):
+            joined([length] * length)
+
+    assert "no two of its calls are alike" in str(told.errors[0])
 
 
 def test_a_slow_function_is_answered_soon():
@@ -74,16 +122,54 @@ def test_a_slow_function_is_answered_soon():
     assert len(made) < 32
 
 
-def test_no_answer_is_given_again_through_which_gradients_go_back():
+class Loss(NamedTuple):
+    total: torch.Tensor
+
+
+@dataclass(slots=True)
+class Slotted:
+    loss: torch.Tensor
+
+
+def in_a_closure(loss: torch.Tensor) -> Callable[[], torch.Tensor]:
+    return lambda: loss
+
+
+HELD: dict[str, Callable[[torch.Tensor], Any]] = {
+    "a dictionary": lambda loss: {"values": loss},
+    "a named tuple": Loss,
+    "slots": Slotted,
+    "a queue": lambda loss: deque([None] * 50 + [loss]),
+    "an object": lambda loss: SimpleNamespace(parts=[{"policy": (loss,)}]),
+    "a bound method": lambda loss: loss.backward,
+    "a closure": lambda loss: functools.partial(in_a_closure(loss)),
+}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_no_answer_is_given_again_through_which_gradients_go_back(held):
     weight = torch.ones(2, requires_grad=True)
 
-    def forward(x: torch.Tensor) -> dict[str, torch.Tensor]:
-        return {"values": x * weight}
+    def forward(x: torch.Tensor) -> Any:
+        return HELD[held]((x * weight).sum())
 
     with treated(forward, "from-memory") as told:
-        forward(torch.ones(2))["values"].sum().backward()
+        forward(torch.ones(2))
 
     assert isinstance(told.errors[0], RefusedError)
+
+
+def test_parameters_and_plain_tensors_are_given_again():
+    network = torch.nn.Linear(2, 2)
+
+    def forward(x: torch.Tensor) -> Any:
+        with torch.no_grad():
+            return {"values": network(x), "by": network, "more": [object()] * 5000}
+
+    with treated(forward, "from-memory") as told:
+        forward(torch.ones(2))
+
+    assert told.errors == []
 
 
 def test_no_call_is_left_out_within_which_steps_are_counted():

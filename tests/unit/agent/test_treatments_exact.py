@@ -66,6 +66,7 @@ class Trainer:
         self.optimizer.step()
         self.actions = taken.tolist()
         logger.debug(f"loss {loss.item():.3f} of {states}, {self.net[0].weight}")
+        torch.cuda.empty_cache()
         # Cycles, which the collector finds.
         node = [states]
         node.append(node)
@@ -107,6 +108,15 @@ EXACT: dict[str, Callable[[Program], list[TreatmentPart]]] = {
     "no-gradients-in-call": lambda p: [p.call("without-gradients", p.Trainer.worth)],
     "no-anomaly-checks": lambda _: [{"way": "setting", "what": "anomaly-mode"}],
     "frozen-collector": lambda _: [{"way": "setting", "what": "collector"}],
+    "kept-gpu-memory": lambda _: [
+        {
+            "way": "call",
+            "what": "every",
+            "module": "torch.cuda.memory",
+            "qualname": "empty_cache",
+            "every": 10**9,
+        }
+    ],
 }
 
 OTHER_DIGITS = {"fused-optimizer", "other-algorithm-search", "one-torch-thread", "quick-float32"}

@@ -184,7 +184,8 @@ for what in "every", "from-memory":
             assert want(False)[0] == layout.TREATMENT_OFF
             assert function.__code__ is code
             assert made() == untreated
-        assert cells[layout.CELL_TREATMENT_REACHED] == 300
+        # But for those that fill a memory.
+        assert 100 < cells[layout.CELL_TREATMENT_REACHED] <= 300
 
 for function in train.batches, train.awaits:
     assert "generator or coroutine" in refused(call("every", function, every=2))

@@ -186,3 +186,47 @@ def test_a_switch_that_the_program_moves_meanwhile_stays_there(backends, its_try
 
     assert not backends.cuda.matmul.allow_tf32
     assert backends.cudnn.allow_tf32
+
+
+# Autograd's anomaly mode
+
+
+@pytest.fixture
+def anomalies(torch):
+    yield torch.autograd
+    torch.autograd.set_detect_anomaly(False)
+
+
+@pytest.mark.parametrize("before", [(False, True), (True, True), (True, False)])
+def test_the_anomaly_mode_is_off_and_then_as_before(before, anomalies, torch, its_try):
+    anomalies.set_detect_anomaly(*before)
+    switches = torch.set_anomaly_enabled, torch.is_anomaly_enabled
+    its_try.arm(setting("anomaly-mode"))
+
+    its_try.want(True)
+    on, told = torch._C.is_anomaly_enabled(), torch.is_anomaly_enabled()
+    its_try.want(False)
+
+    assert (on, told) == (False, before[0])
+    assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == before
+    assert (torch.set_anomaly_enabled, torch.is_anomaly_enabled) == switches
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
+def test_a_program_that_asks_for_it_in_each_update_has_none_while_it_is_treated(
+    anomalies, torch, its_try
+):
+    its_try.arm(setting("anomaly-mode"))
+    its_try.want(True)
+
+    with anomalies.detect_anomaly(check_nan=False):
+        inside = torch._C.is_anomaly_enabled(), torch.is_anomaly_enabled()
+        its_try.want(False)
+        untreated = torch._C.is_anomaly_enabled(), torch._C.is_anomaly_check_nan_enabled()
+        its_try.want(True)
+    outside = torch.is_anomaly_enabled()
+    its_try.want(False)
+
+    assert inside == (False, True)
+    assert untreated == (True, False)
+    assert (outside, torch.is_anomaly_enabled()) == (False, False)

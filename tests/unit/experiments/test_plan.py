@@ -385,6 +385,30 @@ def test_settings_of_a_gpu_are_tried_of_every_program_that_uses_one(counter):
     assert plan.findings.index(found) > plan.findings.index(planned(plan, "eager-log-format"))
 
 
+def test_a_hot_line_without_a_known_cause_comes_last():
+    run = a_training().counts("gpu_syncs", 10)
+
+    plan = plan_of(run)
+
+    assert [each.finding for each in plan.findings][-1] == "hot-spot"
+    assert plan.findings[0].finding == "eager-log-format"
+
+
+def test_what_an_earlier_finding_tries_in_the_same_way_is_not_tried_again():
+    same = [setting("one")]
+    hot = replace(
+        a_treatment("hot", same), id="one", findings=frozenset({"eager-log-format", "hot-spot"})
+    )
+
+    plan = plan_of(a_training(), [hot])
+
+    assert [option.treatment for option in planned(plan, "eager-log-format").options] == ["one"]
+    assert planned(plan, "hot-spot").options == []
+    assert planned(plan, "hot-spot").refusal == (
+        f"it is tried with eager-log-format (train.py:{TRAIN.line('logger.debug')})"
+    )
+
+
 def test_of_a_program_without_a_gpu_none_is():
     plan = plan_of(a_training().counts("would_sync", 10))
 

@@ -160,9 +160,10 @@ def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:
 
 
 def counted(name: str) -> int:
-    """Return how much of ``name`` this process has counted."""
+    """Return how much of ``name`` this process has counted, by :func:`rlprof.step` too, which has no counter here."""
     found = _counters.get(name)
-    return 0 if found is None else int(found.cell[0])
+    cell = sys.modules[__package__].cell(name) if found is None else found.cell
+    return 0 if cell is None else int(cell[0])
 
 
 def counters_of(kind: str) -> list[EventCounter]:

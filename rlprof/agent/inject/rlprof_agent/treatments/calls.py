@@ -257,8 +257,7 @@ def _from_memory(original: Any, asked: AskedPart) -> Any:
     memory = Memory(asked)
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        asked.reached[0] += 1
-        return memory.answer(None, original, args, kwargs)
+        return memory.answer(original, args, kwargs)
 
     return called
 

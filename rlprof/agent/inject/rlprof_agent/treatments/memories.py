@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType, ModuleType
+
 from .. import foreign_errors
 from ..counters import counted
-from ..real import time
+from ..real import gc, sys, time
 from . import RefusedError
 from .functions import unseen
 
@@ -18,9 +20,13 @@ _ANSWERS = 32
 """Answers that are kept for each shape of input, and given in turn: an environment may not say for ever that its episode goes on."""
 _FILLING_NS = 50_000_000
 """Time that may be spent on the answers for one shape: with those of a slow function the slots would be over before all were there."""
+_UNANSWERED_NS = 500_000_000
+"""Time that calls may take of which none is answered yet: each is then told from the others by what no two of them share."""
 _SHAPES = 64
 _SHAPED = frozenset((bool, str, bytes, type(None), tuple, list, dict, complex))
 _DEEP = 3
+_PARTS = 2_000
+_SHARED = type, ModuleType, int, float, str, bytes
 
 
 class Guard:
@@ -51,29 +57,47 @@ class Memory:
         self._asked = asked
         self._guard = Guard(asked)
         self._known: dict[Any, _Answers] = {}
+        self._by_kind = False
+        """True where objects are told apart by their types alone: new ones come with each call, or too many."""
+        self._unanswered_ns = 0
 
-    def answer(self, about: Any, original: Any, args: Any, kwargs: Any) -> Any:
-        """Answer ``original(*args, **kwargs)`` by what it gave before; ``about`` tells functions apart."""
+    def answer(self, original: Any, args: Any, kwargs: Any) -> Any:
+        """Answer ``original(*args, **kwargs)`` by what it gave before."""
         entered_ns = time.perf_counter_ns()
         try:
-            key = about, shapes_of(args), shape_of(kwargs, _DEEP) if kwargs else None
+            by_kind = self._by_kind
+            given = shapes_of(args, by_kind=by_kind)
+            named = shape_of(kwargs, _DEEP, by_kind) if kwargs else None
+            key = _identity(original, by_kind=by_kind), given, named
             answers = self._known.get(key)
         except Exception as error:
             foreign_errors.pass_on(error)
             self._asked.failed(error)
             return original(*args, **kwargs)
+        asked = self._asked
         if answers is not None and answers.are_enough:
+            asked.reached[0] += 1
+            self._unanswered_ns = 0
             answers.turn = turn = answers.turn + 1
-            asked = self._asked
             asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
             return answers.given[turn % len(answers.given)]
         begun_ns = time.perf_counter_ns()
         answer = self._guard.call(original, args, kwargs)
-        if answers is None and len(self._known) < _SHAPES:
+        spent_ns = time.perf_counter_ns() - begun_ns
+        self._unanswered_ns += spent_ns
+        if answers is None:
+            if len(self._known) == _SHAPES or self._unanswered_ns > _UNANSWERED_NS:
+                self._tell_fewer_apart()
             answers = self._known[key] = _Answers()
-        if answers is not None:
-            answers.add(answer, time.perf_counter_ns() - begun_ns)
+        answers.add(answer, spent_ns)
         return answer
+
+    def _tell_fewer_apart(self) -> None:
+        if self._by_kind and len(self._known) == _SHAPES:
+            self._asked.failed(RefusedError("no two of its calls are alike"))
+        self._by_kind = True
+        self._unanswered_ns = 0
+        self._known.clear()
 
 
 unseen(Memory.answer)
@@ -94,13 +118,22 @@ class _Answers:
         self.are_enough = len(self.given) >= _ANSWERS or self.spent_ns >= _FILLING_NS
 
 
-def shapes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _identity(function: Any, *, by_kind: bool) -> Any:
+    if type(function) is not MethodType:
+        return id(function)
+    return id(function.__func__) if by_kind else (id(function.__self__), id(function.__func__))
+
+
+def shapes_of(args: tuple[Any, ...], *, by_kind: bool = False) -> tuple[Any, ...]:
     """Return the same of the arguments of a call, the usual ones by the shortest way."""
-    return tuple([shape_of(each, _DEEP) for each in args])
+    return tuple([shape_of(each, _DEEP, by_kind) for each in args])
 
 
-def shape_of(value: Any, deep: int) -> Any:
-    """Return what of an input shapes an answer: types, shapes and numbers of parts, never contents."""
+def shape_of(value: Any, deep: int, by_kind: bool = False) -> Any:
+    """Return what of an input shapes an answer: types, shapes and numbers of parts, never contents.
+
+    ``by_kind``: of texts and objects the type alone.
+    """
     kind = type(value)
     if kind is float or kind is int:
         return kind
@@ -110,28 +143,40 @@ def shape_of(value: Any, deep: int) -> Any:
     if shape is not None and not isinstance(value, type):
         return kind, tuple(shape), str(getattr(value, "dtype", ""))
     if kind in (bool, str, bytes, type(None)):
-        return kind, value
+        return (kind, value) if kind is bool or not by_kind else kind
     if kind in (tuple, list) and deep:
-        return kind, len(value), shape_of(value[0], deep - 1) if value else None
+        return kind, len(value), shape_of(value[0], deep - 1, by_kind) if value else None
     if kind is dict and deep:
-        return kind, tuple((key, shape_of(value[key], deep - 1)) for key in list(value)[:16])
+        items = list(value)[:16]
+        return kind, tuple([(key, shape_of(value[key], deep - 1, by_kind)) for key in items])
     # Of an object its identity: the answers of two environments are two.
-    return kind if kind is complex else (kind, id(value))
+    return kind if kind is complex or by_kind else (kind, id(value))
 
 
-def carries_graph(answer: Any, deep: int = _DEEP) -> bool:
-    """Tell whether gradients could be sent back through it, which torch does once only."""
-    if type(answer) in (int, float, bool, str, type(None)):
+def carries_graph(answer: Any) -> bool:
+    """Tell whether gradients could be sent back through it, or what it holds in whatever kind of container: torch does that once only.
+
+    Looks at the ``_PARTS`` nearest objects that it leads to. What it shares with the whole program (classes, modules, names
+    of functions) leads everywhere, and is left out.
+    """
+    torch = sys.modules.get("torch")
+    tensor = getattr(torch, "Tensor", None)
+    if tensor is None:
         return False
-    if getattr(answer, "grad_fn", None) is not None:
-        return True
-    if not deep:
-        return False
-    if type(answer) in (tuple, list):
-        parts: Any = answer[:16]
-    elif type(answer) is dict:
-        parts = list(answer.values())[:16]
-    else:
-        # As of torch's distributions.
-        parts = list(getattr(answer, "__dict__", {}).values())[:16]
-    return any(carries_graph(part, deep - 1) for part in parts)
+    seen: dict[int, Any] = {}
+    parts = [answer]
+    while parts and len(seen) < _PARTS:
+        further: list[Any] = []
+        for part in parts:
+            # By its type: what it says of itself is the program's code.
+            kind = type(part)
+            if id(part) in seen or issubclass(kind, _SHARED):
+                continue
+            seen[id(part)] = part
+            if issubclass(kind, tensor) and part.grad_fn is not None:
+                return True
+            further.extend(
+                part.__closure__ or () if kind is FunctionType else gc.get_referents(part)
+            )
+        parts = further[:_PARTS]
+    return False
