@@ -65,8 +65,10 @@ def _of_all_calls(measured: MeasuredShare | None, leaves: float) -> MeasuredShar
 def told_of_others(before: CpuTimes, bench: Bench, now_s: float, begun_s: float) -> str:
     """Return a note on the cores that other programs used since ``begun_s``; empty where they used few."""
     now = bench.cpu_times()
+    if now.of_run < before.of_run:
+        return ""  # A process of the run is gone, and with it what it used.
     passed_s = max(now_s - begun_s, 1e-3)
-    others = (now.of_host - before.of_host - max(0.0, now.of_run - before.of_run)) / passed_s
+    others = (now.of_host - before.of_host - (now.of_run - before.of_run)) / passed_s
     return f"other programs used {others:.1f} cores meanwhile" if others >= OTHERS else ""
 
 

@@ -5,6 +5,7 @@ import gc
 import math
 import multiprocessing as mp
 import os
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.pool import IMapIterator, Pool, ThreadPool
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -19,8 +21,7 @@ import pytest
 import torch
 
 from rlprof.agent.inject.rlprof_agent.counters import counter
-from rlprof.agent.inject.rlprof_agent.treatments import AskedPart, RefusedError, memories
-from rlprof.agent.inject.rlprof_agent.treatments import calls as module
+from rlprof.agent.inject.rlprof_agent.treatments import AskedPart, RefusedError, memories, missed
 from rlprof.agent.inject.rlprof_agent.treatments.calls import TreatedCalls
 
 
@@ -332,7 +333,7 @@ def test_an_executor_hands_out_tasks_one_by_one():
 
 
 def test_what_the_training_waits_for_is_made_up_for(monkeypatch):
-    monkeypatch.setattr(module, "_SILENT_NS", 100_000_000)
+    monkeypatch.setattr(missed, "_SILENT_NS", 100_000_000)
     ours, theirs = mp.get_context("fork").Pipe()
 
     def send(message: int) -> None:
@@ -345,6 +346,50 @@ def test_what_the_training_waits_for_is_made_up_for(monkeypatch):
 
     assert received == [0, 1, 2, 3, 4]
     assert "waits" in str(told.errors[0])
+
+
+def test_a_question_that_was_answered_from_memory_is_asked_where_the_training_waits_for_its_answer(
+    monkeypatch,
+):
+    monkeypatch.setattr(missed, "_SILENT_NS", 100_000_000)
+    questions: SimpleQueue[str] = SimpleQueue()
+    answers, tells = os.pipe()
+
+    def engine() -> None:
+        while question := questions.get():
+            os.write(tells, question.encode())
+
+    thread = threading.Thread(target=engine)
+    thread.start()
+
+    def tell(action: str) -> None:
+        questions.put(action)
+
+    with treated(tell, "from-memory") as told:
+        for _ in range(100):
+            tell("left!")
+            # In C, below no line of the standard library's.
+            assert os.read(answers, 5) == b"left!"
+    questions.put("")
+    thread.join()
+    os.close(answers)
+    os.close(tells)
+
+    assert "waits" in str(told.errors[0])
+
+
+def test_what_is_read_or_written_is_not_answered_from_memory_where_there_are_pipes():
+    read, write = os.pipe()
+
+    def tell() -> None:
+        os.write(write, b"left!")
+
+    with treated(tell, "from-memory") as told:
+        tell()
+    os.close(read)
+    os.close(write)
+
+    assert str(told.errors[0]) == "it reads or writes, and another process may wait for that"
 
 
 def test_nothing_is_made_up_for_where_the_training_goes_on():

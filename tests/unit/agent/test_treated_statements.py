@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable
 from contextlib import contextmanager
 from types import ModuleType
@@ -51,6 +52,9 @@ def describe(x):
 
 def save(path):
     path.append(1)
+
+def ask(engine):
+    engine.write("left")
 """
 LINE = {text: number for number, text in enumerate(TEXT.splitlines(), 1)}
 
@@ -156,3 +160,30 @@ def test_a_file_that_has_changed_is_refused(program, tmp_path):
         edited(program.save, "every", "path.append(1)", every=50),
     ):
         pass
+
+
+def test_what_is_written_to_a_file_is_left_out(program, tmp_path):
+    with (tmp_path / "log").open("w") as log:
+        with edited(program.ask, "every", 'engine.write("left")', every=50):
+            for _ in range(10):
+                program.ask(log)
+        assert log.tell() == len("left")
+
+
+def test_what_another_process_may_wait_for_is_not(program):
+    read, write = os.pipe()
+    told: list[BaseException] = []
+    code = program.ask.__code__
+    whose = {"file": code.co_filename, "path": code.co_filename, "name": code.co_name}
+    part = {"what": "every", **whose, "line": code.co_firstlineno, "every": 50}
+    edit = Edit(AskedPart({**part, "at": code.co_firstlineno + 1}, [0], told.append))
+
+    with os.fdopen(read) as engine, os.fdopen(write, "w") as pipe:
+        edit.put_on()
+        program.ask(pipe)
+        edit.take_off()
+        pipe.close()
+        heard = engine.read()
+
+    assert heard == "left"
+    assert str(told[0]) == "another process may wait for what is written there"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from _thread import get_ident, start_new_thread
 from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
-from ..real import os, sys, time
+from ..real import sys, time
 from . import RefusedError, library
 from .arrays import arrays_first
 from .functions import (
@@ -20,6 +19,7 @@ from .functions import (
     written_at,
 )
 from .memories import Guard, Memory, shape_of
+from .missed import MissedCalls
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -34,20 +34,6 @@ _FRAMES = 8
 
 _MISSED = 16
 """TreatedCalls that were left out, of which is known what they were given."""
-_LOOK_S = 0.05
-_SILENT_NS = 1_000_000_000
-_SILENT = 10
-"""Times the longest time between two calls, after which no further one may come."""
-_WAITING = (
-    "multiprocessing/connection.py",
-    "multiprocessing/queues.py",
-    "multiprocessing/synchronize.py",
-    "/queue.py",
-    "/selectors.py",
-    "/socket.py",
-    "/threading.py",
-)
-
 _OBJECTS = 64
 """Objects whose attributes are kept, one for each shape of input."""
 
@@ -63,6 +49,7 @@ class TreatedCalls:
         part = asked.part
         asked.frame_ns = frame_ns(part)
         self._left_out: list[_Left] = []
+        self._missed: list[MissedCalls] = []
         if "attribute" in part:
             function = _attribute(part)
             attribute = SwappedAttribute(
@@ -92,17 +79,24 @@ class TreatedCalls:
         made = _MADE[asked.part["what"]](original, asked)
         if type(made) is _Left:
             self._left_out.append(made)
+            if made.missed is not None:
+                self._missed.append(made.missed)
+            return made.called
+        if type(made) is Memory:
+            self._missed.append(made.missed)
             return made.called
         return made
 
     def put_on(self) -> None:
-        for each in self._left_out:
-            each.begin()
+        for left in self._left_out:
+            left.begin()
+        for missed in self._missed:
+            missed.begin()
         self._put_on()
 
     def take_off(self) -> None:
         self._take_off()
-        for each in self._left_out:
+        for each in self._missed:
             each.end()
 
 
@@ -130,87 +124,35 @@ def _attribute(part: dict[str, Any]) -> Any:
 
 
 class _Left:
-    """Make every n-th call; the others get what the last one gave.
-
-    With ``messages`` somebody may wait for each of these calls, and the training for him. So a thread looks, while it is on, whether the
-    program has come to a stop: the main thread would hear of no signal in its wait.
-    """
+    """Make every n-th call; the others get what the last one gave. With ``messages`` somebody may wait for each of these calls."""
 
     def __init__(self, original: Any, asked: AskedPart) -> None:
         self._original = original
         self._asked = asked
-        self._guard = Guard(asked)
+        self._guard = Guard(asked, may_send=True)
         self._every = asked.part["every"]
-        self._sends = bool(asked.part.get("messages"))
-        self._main = get_ident()
+        self.missed = MissedCalls(asked, _MISSED) if asked.part.get("messages") else None
         self._left = 0
         self._answer: Any = None
-        self._missed: list[tuple[Any, Any]] = []
-        self._came_ns = self._longest_ns = 0
-        self._is_on = False
-        self._watched_in = 0
-        """The process that has a thread for it: a forked child has none."""
 
     def called(self, *args: Any, **kwargs: Any) -> Any:
         asked, entered_ns = self._asked, time.perf_counter_ns()
         asked.reached[0] += 1
         self._left -= 1
-        if self._sends:
-            self._note(args, kwargs, entered_ns)
+        if self.missed is not None:
+            self.missed.note(self._original, args, kwargs, entered_ns)
         if self._left > 0:
             asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
             return self._answer
-        self._missed.clear()
+        if self.missed is not None:
+            self.missed.forget()
         answer = self._guard.call(self._original, args, kwargs)
         # After it: an error is no answer, and the next call is made.
         self._answer, self._left = answer, self._every
         return answer
 
     def begin(self) -> None:
-        self._left = self._came_ns = 0
-        self._is_on = True
-
-    def end(self) -> None:
-        self._is_on = False
-        self._missed.clear()
-
-    def _note(self, args: Any, kwargs: Any, now_ns: int) -> None:
-        if self._came_ns:
-            self._longest_ns = max(self._longest_ns, now_ns - self._came_ns)
-        self._came_ns = now_ns
-        self._missed.append((args, kwargs))
-        del self._missed[:-_MISSED]
-        if self._watched_in != os.getpid():
-            self._watched_in = os.getpid()
-            start_new_thread(self._watch, ())
-
-    def _watch(self) -> None:
-        try:
-            while self._is_on:
-                time.sleep(_LOOK_S)
-                if self._has_stopped():
-                    self._make_up()
-        except Exception as error:
-            foreign_errors.pass_on(error)
-            self._asked.failed(error)
-        finally:
-            self._watched_in = 0
-
-    def _has_stopped(self) -> bool:
-        if not self._missed or not self._came_ns:
-            return False
-        silent_ns = time.perf_counter_ns() - self._came_ns
-        if silent_ns <= max(_SILENT_NS, _SILENT * self._longest_ns):
-            return False
-        frame = sys._current_frames().get(self._main)
-        return frame is not None and frame.f_code.co_filename.endswith(_WAITING)
-
-    def _make_up(self) -> None:
-        """Make the calls that were left out: the program would wait for ever for what they send."""
-        missed, self._missed = self._missed, []
-        self._asked.failed(RefusedError("the training waits for each of these calls"))
-        for args, kwargs in missed:
-            self._original(*args, **kwargs)
+        self._left = 0
 
 
 def _pauses(original: Any, asked: AskedPart) -> Any:
@@ -254,12 +196,7 @@ def _arrays_first(original: Any, asked: AskedPart) -> Any:
 
 def _from_memory(original: Any, asked: AskedPart) -> Any:
     """Answer by what an input of the same shape got before."""
-    memory = Memory(asked)
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        return memory.answer(original, args, kwargs)
-
-    return called
+    return Memory(asked, original)
 
 
 def _made_from_memory(original: Any, asked: AskedPart) -> Any:

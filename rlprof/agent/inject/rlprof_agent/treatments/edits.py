@@ -6,9 +6,12 @@ The file is read again, and has to be what the function was made from. Line numb
 from __future__ import annotations
 
 import ast
+import io
+import stat
 import tokenize
 from types import CodeType, FunctionType
 
+from ..real import os
 from . import AskedPart, RefusedError, library
 from .arrays import arrays_first, spare_room
 from .functions import (
@@ -23,6 +26,7 @@ from .functions import (
     written_at,
 )
 from .memories import Memory
+from .missed import MissedCalls
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ _ASKED_BY = ("log", "_log", "isEnabledFor", "getEffectiveLevel")
 _SCOPES = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _WITHIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 """Statements that do the same in a ``with`` block."""
+_STREAMS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom, io.FileIO)
 
 
 class Edit:
@@ -46,9 +51,14 @@ class Edit:
         part = asked.part
         functions = written_at(part["file"], part["line"], part["name"])
         called = []
+        self._missed: list[MissedCalls] = []
         for each in (asked, *others):
             _, instead, untreated = _EDITS[each.part["what"]]
-            called.append(held(instead(each), untreated))
+            ours = instead(each)
+            called.append(held(ours, untreated))
+            memory = getattr(ours, "__self__", None)
+            if type(memory) is Memory:
+                self._missed.append(memory.missed)
             if instead is _every:
                 each.frame_ns = call_ns(held(_every(AskedPart(each.part, [0], each.failed)), None))
         written = _Written(part["path"], part["file"], part["line"], part["name"])
@@ -56,8 +66,17 @@ class Edit:
             written.expect_same(function)
         code = with_objects(written.edited([each.part for each in (asked, *others)]), called)
         self._check(functions, code)
-        swap = SwappedCode(functions, lambda _: code)
-        self.put_on, self.take_off = swap.put_on, swap.take_off
+        self._swap = SwappedCode(functions, lambda _: code)
+
+    def put_on(self) -> None:
+        for each in self._missed:
+            each.begin()
+        self._swap.put_on()
+
+    def take_off(self) -> None:
+        self._swap.take_off()
+        for each in self._missed:
+            each.end()
 
     @staticmethod
     def _check(functions: list[FunctionType], code: CodeType) -> None:
@@ -234,15 +253,27 @@ def _if_allowed(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt
         isinstance(each, _NOT_LEFT_OUT) for each in ast.walk(statement)
     ):
         return None
-    return ast.If(_ours(), [statement], [])
+    call = statement.value
+    of = (
+        call.func.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        else None
+    )
+    return ast.If(_ours(*([of] if of is not None and _is_plain(of) else ())), [statement], [])
 
 
 def _every(asked: AskedPart) -> Any:
     every, left = asked.part["every"], 0
+    known: Any = None
 
-    def is_due() -> bool:
-        nonlocal left
+    def is_due(of: Any = None) -> bool:
+        nonlocal known, left
         asked.reached[0] += 1
+        if of is not known:
+            known = of
+            if _is_read_by_others(of):
+                asked.failed(RefusedError("another process may wait for what is written there"))
+                return True
         left -= 1
         if left > 0:
             asked.cost_ns[0] += asked.frame_ns
@@ -251,6 +282,18 @@ def _every(asked: AskedPart) -> Any:
         return True
 
     return is_due
+
+
+def _is_read_by_others(stream: Any) -> bool:
+    """Tell whether it is a pipe and no file: without what is written there, the answer would never come."""
+    if type(stream) not in _STREAMS:
+        return False
+    try:
+        number = stream.fileno()
+        # Nobody answers what a program prints.
+        return number > 2 and not stat.S_ISREG(os.fstat(number).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _if_logged(statement: ast.stmt, _part: dict[str, Any]) -> Optional[ast.stmt]:
@@ -342,12 +385,7 @@ def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
 
 def _from_memory(asked: AskedPart) -> Any:
     """Answer a call by what an input of the same shape got before."""
-    memory = Memory(asked)
-
-    def answered(function: Any, *args: Any, **kwargs: Any) -> Any:
-        return memory.answer(function, args, kwargs)
-
-    return answered
+    return Memory(asked).answered
 
 
 _EDITS: dict[str, tuple[Any, Any, Any]] = {

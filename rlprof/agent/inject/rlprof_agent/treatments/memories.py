@@ -6,9 +6,10 @@ from types import FunctionType, MethodType, ModuleType
 
 from .. import foreign_errors
 from ..counters import counted
-from ..real import gc, sys, time
+from ..real import gc, os, sys, time
 from . import RefusedError
 from .functions import unseen
+from .missed import MissedCalls
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -30,40 +31,62 @@ _SHARED = type, ModuleType, int, float, str, bytes
 
 
 class Guard:
-    """Takes a treatment away that would spoil what it measures, or the program."""
+    """Takes a treatment away that would spoil what it measures, or the program.
 
-    def __init__(self, asked: AskedPart) -> None:
+    With ``may_send`` what it treats may be read by other processes; whoever says so makes up for what they miss.
+    """
+
+    def __init__(self, asked: AskedPart, *, may_send: bool = False) -> None:
         self._asked = asked
         self._counter = asked.part.get("counter", "")
+        self._looks_at_files = not may_send
 
     def call(self, original: Any, args: Any, kwargs: Any) -> Any:
         """Call ``original`` for an answer that is to be given again."""
-        before = counted(self._counter)
+        before, files_before = counted(self._counter), self._calls_of_files()
         answer = original(*args, **kwargs)
         if counted(self._counter) != before:
             self._asked.failed(RefusedError("the steps that are counted are made within it"))
+        elif self._calls_of_files() > files_before + 1 and speaks_with_others():
+            self._asked.failed(
+                RefusedError("it reads or writes, and another process may wait for that")
+            )
         elif carries_graph(answer):
             self._asked.failed(RefusedError("gradients go back through its answer"))
         return answer
+
+    def _calls_of_files(self) -> int:
+        return calls_of_files() if self._looks_at_files else 0
 
 
 unseen(Guard.call)
 
 
 class Memory:
-    """The answers of a function, or of what is called at a place."""
+    """The answers of ``original``, or of the functions that are called at a place."""
 
-    def __init__(self, asked: AskedPart) -> None:
+    def __init__(self, asked: AskedPart, original: Any = None) -> None:
         self._asked = asked
+        self._original = original
         self._guard = Guard(asked)
         self._known: dict[Any, _Answers] = {}
         self._by_kind = False
         """True where objects are told apart by their types alone: new ones come with each call, or too many."""
         self._unanswered_ns = 0
+        # The last alone: those before it have been waited for.
+        self.missed = MissedCalls(asked, 1)
+
+    def called(self, *args: Any, **kwargs: Any) -> Any:
+        return self.answer(self._original, args, kwargs)
+
+    def answered(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.answer(function, args, kwargs)
 
     def answer(self, original: Any, args: Any, kwargs: Any) -> Any:
         """Answer ``original(*args, **kwargs)`` by what it gave before."""
         entered_ns = time.perf_counter_ns()
+        if self.missed.are_waited_for:
+            return original(*args, **kwargs)
         try:
             by_kind = self._by_kind
             given = shapes_of(args, by_kind=by_kind)
@@ -77,10 +100,12 @@ class Memory:
         asked = self._asked
         if answers is not None and answers.are_enough:
             asked.reached[0] += 1
+            self.missed.note(original, args, kwargs, entered_ns)
             self._unanswered_ns = 0
             answers.turn = turn = answers.turn + 1
             asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
             return answers.given[turn % len(answers.given)]
+        self.missed.forget()
         begun_ns = time.perf_counter_ns()
         answer = self._guard.call(original, args, kwargs)
         spent_ns = time.perf_counter_ns() - begun_ns
@@ -101,6 +126,35 @@ class Memory:
 
 
 unseen(Memory.answer)
+unseen(Memory.called)
+unseen(Memory.answered)
+
+
+def calls_of_files() -> int:
+    """Reads and writes that this thread has made so far, of which each call of this makes one; 0 where the kernel does not count them."""
+    try:
+        file = os.open("/proc/thread-self/io", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            told = os.read(file, 1000)
+        finally:
+            os.close(file)
+        calls = [int(line.split()[1]) for line in told.splitlines() if line.startswith(b"sysc")]
+    except (OSError, ValueError):
+        return 0
+    return sum(calls)
+
+
+def speaks_with_others() -> bool:
+    """Tell whether this process has pipes or sockets, but for its standard streams."""
+    try:
+        return any(
+            int(number) > 2
+            and os.readlink("/proc/self/fd/" + number).startswith(("pipe:", "socket:"))
+            for number in os.listdir("/proc/self/fd")
+        )
+    except OSError:
+        # One that was closed meanwhile; there may be others.
+        return True
 
 
 class _Answers:
