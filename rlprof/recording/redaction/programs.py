@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 
-class _Options(NamedTuple):
+class _PasswordArguments(NamedTuple):
     """How a program is given a password."""
 
     joined: re.Pattern[str]
@@ -22,11 +22,11 @@ _LOGIN: Final = r"[^:]*:(?P<value>.+)"
 _ALL: Final = re.compile(r"(?P<value>.+)", re.DOTALL)
 
 _PROGRAMS: Final = (
-    (re.compile(r"(?:.*/)?(?:mysql|mariadb)[\w\-]*"), _Options(_PASSWORD, None, _ALL)),
-    (re.compile(r"(?:.*/)?sshpass"), _Options(_PASSWORD, re.compile("-p"), _ALL)),
+    (re.compile(r"(?:.*/)?(?:mysql|mariadb)[\w\-]*"), _PasswordArguments(_PASSWORD, None, _ALL)),
+    (re.compile(r"(?:.*/)?sshpass"), _PasswordArguments(_PASSWORD, re.compile("-p"), _ALL)),
     (
         re.compile(r"(?:.*/)?curl"),
-        _Options(
+        _PasswordArguments(
             re.compile(rf"(?:-[uU]|--(?:proxy-)?user=){_LOGIN}", re.DOTALL),
             re.compile(r"-[A-Za-z]*[uU]|--(?:proxy-)?user"),
             re.compile(_LOGIN, re.DOTALL),
@@ -43,7 +43,7 @@ def may_take_password(text: str) -> bool:
 
 def passwords_of_programs(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Yield the number of each word that holds a password, with its begin and end there: one for each program."""
-    options: _Options | None = None
+    options: _PasswordArguments | None = None
     previous = ""
     for number, word in enumerate(words):
         named = next((each for program, each in _PROGRAMS if program.fullmatch(word)), None)
