@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from rlprof.recording.room import PIECE, takes_more
+from rlprof.recording.terminals import unstopped
 
 LINE_S: Final = 0.05
 """For a stream to take a line: a training waits behind it."""
@@ -23,6 +24,6 @@ def say_in_time(text: str, within_s: float = LINE_S) -> None:
         return
     descriptor = sys.stderr.fileno()
     rest = text.encode(sys.stderr.encoding, "replace")
-    with suppress(OSError):
+    with suppress(OSError), unstopped():
         while rest and takes_more(descriptor, within_s):
             rest = rest[os.write(descriptor, rest[:PIECE]) :]

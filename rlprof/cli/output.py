@@ -7,7 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias, cast
 
@@ -15,6 +15,7 @@ import typer
 
 from rlprof.cli.destination import descriptor_at, file_behind, write_into
 from rlprof.errors import OutputError, UsageError
+from rlprof.recording.terminals import unstopped
 
 if TYPE_CHECKING:
     from rlprof.documents.blocks import Block
@@ -326,22 +327,30 @@ def _umask() -> int:
 
 
 class _GuardedStream:
-    def __init__(self, stream: TextIO, on_error: Callable[[OSError], None]) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        on_error: Callable[[OSError], None],
+        around: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self._stream = stream
         self._on_error = on_error
+        self._around = around
 
     def write(self, text: str) -> int:
         if text == "":
             return 0  # So click asks for a stream of text, and heeds no error.
         try:
-            return self._stream.write(text)
+            with self._around():
+                return self._stream.write(text)
         except OSError as error:
             self._lose(error)
             return len(text)
 
     def flush(self) -> None:
         try:
-            self._stream.flush()
+            with self._around():
+                self._stream.flush()
         except OSError as error:
             self._lose(error)
 
@@ -361,9 +370,9 @@ def send_nowhere(stream: TextIO) -> None:
 
 def unbreakable(stream: TextIO | None) -> TextIO | None:
     """``stream``, which raises no ``OSError`` any more: a full disk, a reader that has gone. What is lost with it
-    changes no exit code.
+    changes no exit code. A terminal does not stop who writes to it from the background, be it a training's group.
     """
-    return _guarded(stream, lambda _: None)
+    return _guarded(stream, lambda _: None, unstopped)
 
 
 def telling(stream: TextIO | None) -> TextIO | None:
@@ -371,8 +380,12 @@ def telling(stream: TextIO | None) -> TextIO | None:
     return _guarded(stream, _tell_loss)
 
 
-def _guarded(stream: TextIO | None, on_error: Callable[[OSError], None]) -> TextIO | None:
-    return None if stream is None else cast("TextIO", _GuardedStream(stream, on_error))
+def _guarded(
+    stream: TextIO | None,
+    on_error: Callable[[OSError], None],
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> TextIO | None:
+    return None if stream is None else cast("TextIO", _GuardedStream(stream, on_error, around))
 
 
 def _tell_loss(error: OSError) -> None:

@@ -17,6 +17,7 @@ from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.printed_numbers import number
 from rlprof.recording.room import PIECE, takes_more
 from rlprof.recording.target import FORWARDED
+from rlprof.recording.terminals import unstopped
 
 MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""
@@ -114,12 +115,19 @@ class OutputTap:
         while self._unwritten and (self._never_blocks or takes_more(self.ours)):
             piece = self._unwritten if self._never_blocks else self._unwritten[:PIECE]
             try:
-                self._unwritten = self._unwritten[os.write(self.ours, piece) :]
+                self._unwritten = self._unwritten[self._write(piece) :]
             except BlockingIOError:
                 return  # Whoever started us shares a descriptor that does not block.
             except OSError as error:
                 self._lose(error)
                 return
+
+    def _write(self, piece: bytes) -> int:
+        if not self._is_terminal:
+            return os.write(self.ours, piece)
+        # The target may have the terminal, and not we.
+        with unstopped():
+            return os.write(self.ours, piece)
 
     def _lose(self, error: OSError) -> None:
         """Drop what cannot be written. What comes later is tried again: a full disk may have room by then."""

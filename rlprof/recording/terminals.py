@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def our_terminal() -> int | None:
@@ -43,3 +45,17 @@ def give_terminal(terminal: int, group: int) -> None:
         pass  # The terminal is gone (hang-up); nobody is left to give it to.
     finally:
         signal.signal(signal.SIGTTOU, before)
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Have what this thread writes to a terminal go through from the background, too, where `stty tostop` would stop our group for it.
+
+    Blocked for the write alone, and not ignored: nobody who is started inherits it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

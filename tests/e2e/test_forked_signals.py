@@ -1,4 +1,4 @@
-"""Children that are forked at a bad moment: a signal comes while their agent starts, or a thread is in the middle of an import."""
+"""Children that are forked at a bad moment: a signal comes while their agent starts, or a thread is in the middle of an import or opens a library."""
 
 from __future__ import annotations
 
@@ -241,3 +241,66 @@ def test_a_sandbox_that_forks_prints_nothing_of_ours(write, rlprof_run, what):
     result = rlprof_run(script)
 
     assert (result.code, result.out, result.err) == (0, b"3\n3\n", "")
+
+
+OPENS_LIBRARIES = """
+    import collections, ctypes, glob, os, sysconfig, threading, warnings
+
+    warnings.simplefilter("ignore")  # Python 3.12 warns of forks beside threads.
+    libraries = glob.glob(sysconfig.get_config_var("DESTSHARED") + "/*.so")
+    loader = ctypes.CDLL(None)
+    loader.dlopen.restype = ctypes.c_void_p
+    loader.dlclose.argtypes = [ctypes.c_void_p]
+    begun = threading.Event()
+
+    def opens():
+        while True:
+            for path in libraries:
+                opened = loader.dlopen(path.encode(), os.RTLD_LAZY)
+                begun.set()
+                if opened:
+                    loader.dlclose(opened)
+
+    threading.Thread(target=opens, daemon=True).start()
+    begun.wait()
+    ends = collections.Counter()
+    for _ in range(200):
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        ends[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])] += 1
+    print(*ends.items(), flush=True)
+    os._exit(0)
+"""
+"""As CUDA, EGL and the look-up of hosts open theirs: without Python's lock. glibc ends a child that then opens one itself."""
+
+
+def test_a_fork_while_another_thread_opens_a_library(write, rlprof_run):
+    result = rlprof_run(write(OPENS_LIBRARIES))
+
+    assert (result.code, result.out, result.err) == (0, b"(0, 200)\n", "")
+
+
+LOADS = """
+    import os, sys
+
+    program = os.getpid()
+    loads = []
+
+    def notes(event, arguments):
+        if os.getpid() != program and event in ("ctypes.dlopen", "ctypes.dlsym", "import"):
+            loads.append((event, arguments[0]))
+
+    sys.addaudithook(notes)
+    child = os.fork()
+    if not child:
+        os.write(1, repr(loads).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def test_the_agent_of_a_forked_child_loads_nothing(write, rlprof_run, each_python):
+    result = rlprof_run(write(LOADS), options=("--python", each_python))
+
+    assert (result.code, result.out, result.err) == (0, b"[]", "")

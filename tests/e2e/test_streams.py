@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import inspect
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -153,6 +154,26 @@ def test_a_progress_bar_is_drawn_as_without_rlprof(write, terminal, tmp_path, op
     bare.finish()
 
     assert session.shown == bare.shown
+
+
+@pytest.mark.parametrize(
+    ("options", "job"),
+    [((), "> out.txt & wait $!"), (("--sps-pattern", "SPS: (.*)"), "")],
+    ids=["background", "foreground"],
+)
+def test_a_terminal_that_stops_background_output_stops_no_training_for_ours(
+    write, terminal, tmp_path, options, job
+):
+    """In the foreground the program has the terminal, and rlprof writes from behind it."""
+    script = write("print('SPS: 4500')")
+    run = shlex.join(cli("run", "-o", tmp_path / "run.rlprof", *options, script))
+    session: Terminal = terminal(
+        ["bash", "--norc", "-ic", f"stty tostop; {run} {job}; echo code $?; kill -KILL %1"]
+    )
+
+    session.finish()
+
+    assert b"code 0\r\n" in session.shown
 
 
 def test_nothing_is_added_to_the_output_when_it_is_no_terminal(write, rlprof_run):

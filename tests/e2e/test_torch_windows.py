@@ -345,6 +345,30 @@ train(10)
     assert result.recording.torch_windows[0].fate == "written"
 
 
+def test_a_forked_learner_opens_no_library_for_its_windows(train):
+    """glibc ends a forked child that opens one, where a thread of its parent was opening one at the fork."""
+    body = """
+program = os.getpid()
+opened = []
+
+def notes(event, arguments):
+    if event == "ctypes.dlopen" and os.getpid() != program:
+        opened.append(arguments[0])
+
+train(2)
+sys.addaudithook(notes)
+child = os.fork()
+if not child:
+    train_in_an_open_window()
+    print(opened, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    result = train(body)
+
+    assert (result.code, result.out) == (0, b"[]\n")
+
+
 @pytest.mark.slow
 def test_each_learner_of_a_fork_or_spawn_has_its_own(train):
     body = """

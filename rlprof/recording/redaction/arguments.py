@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 from rlprof.recording.redaction.names import is_secret_name, is_surely_secret_name, is_vague_name
+from rlprof.recording.redaction.programs import passwords_of_programs
 from rlprof.recording.redaction.randomness import hide_random
 from rlprof.recording.redaction.shell import ShellLineFinder, as_word, commands_of
 
@@ -77,11 +78,13 @@ _LOGIN: Final = re.compile(
 
 def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     """Take secrets out of arguments, which stay as many; redacting twice is redacting once."""
+    arguments = list(arguments)
+    passwords = {number: span for number, *span in passwords_of_programs(arguments)}
     redacted: list[str] = []
     finder = ShellLineFinder()
     previous = ""
     hides_next = takes_several = told_secrets = False
-    for argument in arguments:
+    for number, argument in enumerate(arguments):
         if hides_next and argument in _SIGNS:
             told = argument
         elif hides_next and not _ends_values(argument, after=previous):
@@ -102,6 +105,9 @@ def redact_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
                 told = redact_line(argument)
             else:
                 told = redact_argument(argument, after=redacted[-1] if redacted else "")
+        if number in passwords and told == argument:
+            start, end = passwords[number]
+            told = f"{argument[:start]}{REDACTED}{argument[end:]}"
         redacted.append(told)
         previous = argument
     return tuple(redacted)

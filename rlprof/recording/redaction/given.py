@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from rlprof.recording.redaction.arguments import REDACTED, redact_arguments
 from rlprof.recording.redaction.holders import held
 from rlprof.recording.redaction.names import is_often_a_word, is_secret_name, is_vague_name
+from rlprof.recording.redaction.programs import passwords_of_programs
 from rlprof.syntax.assignments import assigned
 
 Given: TypeAlias = Iterator[tuple[str, ast.expr]]
@@ -31,6 +32,8 @@ _FOR_PEOPLE: Final = frozenset(
     {"description", "doc", "help", "label", "metavar", "placeholder", "title"}
 )
 """Keywords whose words are for people to read."""
+_SAY_NAME: Final = frozenset({"dest", "flag", "name"})
+"""Keywords that say of what the keyword ``default`` is one."""
 _SAME_TEXT: Final = frozenset({"decode", "encode", "lower", "strip", "upper"})
 """Methods of strings before a comparison."""
 
@@ -148,13 +151,16 @@ def _defaults(arguments: ast.arguments) -> Given:
 
 
 def _named_in_call(call: ast.Call) -> Given:
-    """``setattr(x, "token", "…")``, ``getenv("TOKEN", "…")``, ``add_argument("--api-key", "-k", default="…")``, ``SecretStr("…")``."""
+    """``setattr(x, "token", "…")``, ``getenv("TOKEN", "…")``, ``add_argument("--api-key", "-k", default="…")``, ``dict(name="--api-key",
+    default="…")``, ``SecretStr("…")``.
+    """
     for named, value in pairwise(call.args):
         if isinstance(named, ast.Constant) and not _is_option(value):
             yield _name(named), value
     yield from ((_name(call.func), value) for value in call.args)
     defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
-    for named in call.args:
+    names = [keyword.value for keyword in call.keywords if keyword.arg in _SAY_NAME]
+    for named in (*call.args, *names):
         if isinstance(named, ast.Constant):
             yield from ((_name(named), value) for value in defaults)
 
@@ -166,8 +172,11 @@ def _in_command(elements: Iterable[ast.expr]) -> Iterator[ast.expr]:
         return
     # Something stands for what is no string: it may be the value of the option before it.
     words = [_text(element) or "word" for element in elements]
-    for element, told in zip(elements, redact_arguments(words), strict=True):
-        if told == REDACTED and isinstance(element, (ast.Constant, ast.JoinedStr)):
+    passwords = {number for number, *_ in passwords_of_programs(words)}
+    for number, (element, told) in enumerate(zip(elements, redact_arguments(words), strict=True)):
+        if (told == REDACTED or number in passwords) and isinstance(
+            element, (ast.Constant, ast.JoinedStr)
+        ):
             yield element
 
 

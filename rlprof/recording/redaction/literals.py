@@ -19,7 +19,9 @@ from rlprof.recording.redaction.arguments import PRIVATE_KEY, Span, named_values
 from rlprof.recording.redaction.given import is_plain, is_secret_value, strings_given
 from rlprof.recording.redaction.insides import Inside, insides_of
 from rlprof.recording.redaction.names import is_secret_name
+from rlprof.recording.redaction.programs import may_take_password, passwords_of_programs
 from rlprof.recording.redaction.randomness import LOOK_BACK, hide_random
+from rlprof.recording.redaction.shell import commands_of
 
 _GIVEN: Final = re.compile(
     r"""(?<![\w.\-])(?P<name>[\w.\-]+)
@@ -187,6 +189,18 @@ def _given_in_command(words: str) -> Iterator[Span]:
             if value is not None:
                 seen = value.end()
                 yield value.span()
+    if may_take_password(words):
+        yield from _given_to_programs(words)
+
+
+def _given_to_programs(words: str) -> Iterator[Span]:
+    for command in commands_of(words):
+        for number, start, end in passwords_of_programs([word.text for word in command]):
+            word = command[number]
+            is_as_written = word.text == words[word.start : word.end]
+            yield (
+                (word.start + start, word.start + end) if is_as_written else (word.start, word.end)
+            )
 
 
 def _signed(words: str) -> Iterator[Span]:

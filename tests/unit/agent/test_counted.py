@@ -167,6 +167,30 @@ def test_a_subclass_with_arguments_and_a_hook_of_its_own_is_defined_as_ever():
     assert counts() == {"steps:gymnasium.env": 1}
 
 
+def test_a_class_of_what_stands_in_another_is_inherited_from_as_ever():
+    library = gymnasium_like()
+    gymnasium_envs.count_envs(library)
+    seen = []
+
+    class Registers:
+        def __init_subclass__(cls, **keywords):
+            super().__init_subclass__(**keywords)
+            seen.append(cls.__name__)
+
+    names = {name: each for name, each in vars(library.Env).items() if name[:3] != "__w"}
+    names.pop("__dict__", None)
+    clone = type("Clone", (Registers,), names)
+    twin = type("Twin", (clone,), names)
+
+    class Maze(twin): ...
+
+    class Both(library.Env, clone): ...
+
+    assert seen == ["Clone", "Twin", "Maze", "Both"]
+    with pytest.raises(TypeError, match="keyword"):
+        type("Wrong", (Maze,), {}, wrong=True)
+
+
 def test_an_environment_that_is_many_at_once_counts_for_all(gymnasium):
     class Simulator(gymnasium.Env):
         num_envs = 4096
@@ -643,6 +667,37 @@ def test_functions_that_a_counted_one_holds_have_the_programs_globals():
     assert len(functions) == 3
     assert all(each.__globals__ is step.__globals__ for each in functions)
     assert all(each.__module__ == step.__module__ for each in functions)
+
+
+LOADS_ENVIRONMENT = """
+import pickle, sys
+sys.modules.update(rlprof=None, rlprof_agent=None)
+Env, seen = pickle.load(sys.stdin.buffer)
+
+class Maze(Env): ...
+
+print(Maze.__mro__[1].__name__, seen)
+"""
+
+
+@pytest.mark.parametrize("registers", [False, True])
+def test_a_pickled_by_value_library_of_environments_needs_no_rlprof(registers):
+    """As after ``cloudpickle.register_pickle_by_value``: the hook that waits for new classes goes along."""
+    cloudpickle = pytest.importorskip(
+        "cloudpickle", reason="it is missing (pip install cloudpickle)"
+    )
+    library = gymnasium_like()
+    seen: list[str] = []
+    if registers:
+        library.Env.__init_subclass__ = classmethod(lambda cls: seen.append(cls.__name__))
+    gymnasium_envs.count_envs(library)
+
+    saved = cloudpickle.dumps((library.Env, seen))
+
+    command = [sys.executable, "-c", LOADS_ENVIRONMENT]
+    loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
+    told = ["Maze"] if registers else []
+    assert (loaded.stdout.decode(), loaded.stderr) == (f"Env {told}\n", b"")
 
 
 LOADS = """

@@ -12,6 +12,9 @@ from .real import os, time
 SPIN = 2_000
 """Turns of an empty loop between two looks for the answer: about 50 µs."""
 
+NAP_S = 0.001
+"""Nap between two looks where nobody else could run meanwhile."""
+
 GREETING = b"rlprof-agent-1"
 TRACE_GREETING = b"rlprof-trace-1"
 """Before a trace of torch's profiler: token, pid and number of its window follow."""
@@ -65,18 +68,29 @@ def _await_sampler(connection: _socket.socket) -> None:
     """Keep the interpreter running until the recorder answers, hangs up or time is over.
 
     Not a sleep: before Python 3.13 austin finds its way into an interpreter only while some
-    thread of it runs, and says nothing about a process that sleeps from the start.
+    thread of it runs, and says nothing about a process that sleeps from the start. But of a real-time
+    policy nobody else has this core while it runs, the recorder above all.
     """
+    gives_way = _is_real_time()
     deadline = time.monotonic() + HANDSHAKE_TIMEOUT_S
     connection.setblocking(False)
     while time.monotonic() < deadline:
         try:
             connection.recv(1)
         except BlockingIOError:
+            if gives_way:
+                time.sleep(NAP_S)
             for _ in range(SPIN):
                 pass
         else:
             return
+
+
+def _is_real_time() -> bool:
+    try:
+        return os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
+    except (OSError, AttributeError):
+        return False  # The C library, musl's for one, does not tell.
 
 
 def _python_version() -> bytes:

@@ -6,10 +6,6 @@ import struct
 
 from . import c_functions
 
-TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
-if TYPE_CHECKING:
-    from typing import Any
-
 CLOCK_THREAD_CPUTIME_ID = 3
 SIGEV_THREAD_ID = 4
 PR_SET_PTRACER = 0x59616D61
@@ -17,19 +13,6 @@ PR_SET_PTRACER = 0x59616D61
 _SIGEVENT_SIZE = 64
 TIMES = struct.Struct("@llll")
 """Interval and time to the next firing, each in seconds and ns."""
-
-
-def timer_library() -> Any:
-    """The C library's timer functions; before glibc 2.34 they lived in librt.
-
-    Raises ImportError without ctypes and OSError or AttributeError without the functions.
-    """
-    ctypes = c_functions.ctypes()
-
-    library = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(library, "timer_create"):
-        library = ctypes.CDLL("librt.so.1", use_errno=True)
-    return library
 
 
 class CpuTimer:
@@ -42,7 +25,7 @@ class CpuTimer:
     def __init__(self, signum: int, native_thread_id: int) -> None:
         ctypes = c_functions.ctypes()
 
-        library = timer_library()
+        library = c_functions.timer_library()
         self._timer = ctypes.c_void_p()
         event = struct.pack("=qiii", 0, signum, SIGEV_THREAD_ID, native_thread_id)
         buffer = ctypes.create_string_buffer(event, _SIGEVENT_SIZE)
@@ -69,4 +52,4 @@ def allow_tracer(pid: int) -> None:
     """Let ``pid`` and its descendants read this process's memory where Yama restricts that."""
     ctypes = c_functions.ctypes()
 
-    ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(pid), 0, 0, 0)
+    c_functions.library().prctl(PR_SET_PTRACER, ctypes.c_ulong(pid), 0, 0, 0)

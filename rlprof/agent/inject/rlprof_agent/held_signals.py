@@ -13,7 +13,8 @@ import struct
 from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
 
 from . import c_functions, foreign_errors, forks, stand_ins
-from .cpu_timer import TIMES, timer_library
+from .c_functions import timer_library
+from .cpu_timer import TIMES
 from .real import time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -44,10 +45,8 @@ def holding(act: Callable[[], None], forget: Callable[[], None]) -> Callable[[],
 
     Raises ImportError without ctypes.
     """
-    ctypes = c_functions.ctypes()
-
     # The functions of ``signal`` would run handlers at once.
-    library = ctypes.CDLL(None)
+    library = c_functions.library()
     # Looked up now: what comes before its first call in the child is lost as Python loses it.
     set_mask, pending = library.pthread_sigmask, library.sigpending
     held, before = _signals(_HELD), _signals(0)
@@ -94,7 +93,7 @@ def _put_off(number: int, by_ns: int) -> None:
     if library.timer_create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)):
         return  # It comes at once.
     at_once = (ctypes.c_long * 2)(0, 0)
-    library.sigtimedwait(_signals(1 << (number - 1)), None, at_once)
+    c_functions.library().sigtimedwait(_signals(1 << (number - 1)), None, at_once)
     first = divmod(by_ns, 1_000_000_000)
     library.timer_settime(timer, 0, TIMES.pack(0, 0, *first), None)
     _coming[number] = timer

@@ -28,7 +28,7 @@ def expect_room(size: int) -> None:
 
     # Soft and hard. The module ``resource`` would be one more in ``sys.modules``.
     limits = (ctypes.c_ulong * 2)(0, 0)
-    if ctypes.CDLL(None).getrlimit(RLIMIT_FSIZE, limits) or limits[0] < size:
+    if c_functions.library().getrlimit(RLIMIT_FSIZE, limits) or limits[0] < size:
         raise OSError("too little room in a file")
 
 
@@ -43,10 +43,7 @@ def map_shared(fd: int, size: int) -> tuple[memoryview, Callable[[], Any]]:
     # The C module behind functools, which is more than an interpreter imports that starts.
     from _functools import partial  # type: ignore[import-not-found]
 
-    library = ctypes.CDLL(None, use_errno=True)
-    library.mmap.restype = ctypes.c_void_p
-    number, c_int = ctypes.c_size_t, ctypes.c_int
-    library.mmap.argtypes = [ctypes.c_void_p, number, c_int, c_int, c_int, ctypes.c_ssize_t]
+    library = c_functions.library()
     address = library.mmap(None, size, PROT_READ_WRITE, MAP_SHARED, fd, 0)
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), "mmap")

@@ -22,11 +22,16 @@ _LEVEL = "_ZN9libkineto6Logger14severityLevel_E"
 _SILENT = 99
 
 
-def find_level() -> Any:
-    """The level, as a ctypes integer; None where this torch has none that can be found, or the program's environment asks for more than errors:
-    torch reads that as the first window opens, and tells of it before anything can be raised.
+def asks_for_more() -> bool:
+    """Tell whether the program's environment asks for more than errors: torch reads that as the first window opens, and tells of it before
+    anything can be raised.
     """
-    if os.environ.get("KINETO_LOG_LEVEL", "9").strip() in ("-1", "0", "1"):
+    return os.environ.get("KINETO_LOG_LEVEL", "9").strip() in ("-1", "0", "1")
+
+
+def find_level() -> Any:
+    """The level, as a ctypes integer; None where this torch has none that can be found, or the program :func:`asks_for_more`."""
+    if asks_for_more():
         return None
     torch: Any = sys.modules["torch"]
     try:

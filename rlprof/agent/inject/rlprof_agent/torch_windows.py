@@ -32,7 +32,9 @@ def are_wanted() -> bool:
 def watch(agent: Any) -> None:
     """Take windows in this process, with :func:`updated` as the clock."""
     global _windows
-    _windows = TorchWindows(agent)
+    from . import torch_quiet
+
+    _windows = TorchWindows(agent, torch_quiet.find_level())
 
 
 def updated() -> None:
@@ -55,7 +57,11 @@ def renew(agent: Any) -> None:
     _windows = None
     is_open = before.forget()
     if agent is not None:
-        _windows = TorchWindows(agent)
+        from . import torch_quiet
+
+        # Not found anew: to open torch's library is not for a forked child, as ``c_functions`` says.
+        level = None if torch_quiet.asks_for_more() else before.log_level
+        _windows = TorchWindows(agent, level)
         if is_open:
             # The parent's profiler is half in this process too.
             _windows.stop(layout.TORCH_OTHER_PROFILER)
@@ -67,8 +73,9 @@ class TorchWindows:
     Of its main thread: what runs in others at the same time is not in them.
     """
 
-    def __init__(self, agent: Any) -> None:
-        from . import torch_plan, torch_quiet
+    def __init__(self, agent: Any, log_level: Any) -> None:
+        """``log_level`` is None where torch's profiler cannot be kept from printing."""
+        from . import torch_plan
 
         dynamo.skip(torch_plan)
         self._mailbox: Mailbox = agent.mailbox
@@ -92,8 +99,8 @@ class TorchWindows:
         # Never waited for: the probe's handler may come while its own thread is in here.
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)
-        self._log_level: Any = torch_quiet.find_level()
-        if self._log_level is None:
+        self.log_level = log_level
+        if log_level is None:
             self.stop(layout.TORCH_NOT_SILENT)
         self._probe: Optional[StackProbe] = agent.probe
         if self._probe is not None:
@@ -219,7 +226,7 @@ class TorchWindows:
         self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
         if not self._number:
             self._end_in_time()
-        self._capture = torch_capture.Capture(kind, longest_ns, self._log_level)
+        self._capture = torch_capture.Capture(kind, longest_ns, self.log_level)
         self._capture.open()
         self._hurry_probe(True)
 

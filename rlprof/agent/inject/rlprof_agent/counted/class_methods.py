@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 # The C module, without stubs, as in ``counters``.
 from _functools import partial  # type: ignore[import-not-found]
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
@@ -26,7 +28,7 @@ from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
     from ..counters import EventCounter
 
@@ -148,35 +150,64 @@ class CountedMethods:
         return [owner for owner in owners if owner is not None]
 
     def _watch_subclasses(self) -> None:
-        base: Any = self._base
-        count_in = self._count_in
-        original = names_of(base).get(_HOOK)
-
-        # The name is Python's own; it stands outside of a class here since it is set on one later.
-        def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807
-            try:
-                if original is None:
-                    super(base, cls).__init_subclass__(**kwargs)
-                else:
-                    original.__get__(None, cls)(**kwargs)
-            except BaseException as error:
-                BaseException.with_traceback(
-                    error, error.__traceback__ and error.__traceback__.tb_next
-                )
-                raise
-            try:
-                count_in(cls)
-            except Exception as error:
-                # A class that cannot be changed is not counted.
-                foreign_errors.pass_on(error)
-
-        __init_subclass__.__code__ = of_counting(__init_subclass__.__code__)
-        hook = classmethod(__init_subclass__)
+        original = names_of(self._base).get(_HOOK)
+        hook: Any = classmethod(_hook(self._base, original, _CountsIn(self._count_in)))
         try:
-            put_in_class(base, _HOOK, hook)
+            put_in_class(self._base, _HOOK, hook)
         except TypeError:
             return  # As above.
         self._hooked = hook, original
+
+
+def _hook(base: Any, original: Any, count_in: _CountsIn) -> Any:
+    """The function of ``__init_subclass__`` for ``base``.
+
+    It needs no names of this module, nor of a class of ours: a program may pickle its class by value, and load it where rlprof is not.
+    """
+
+    # The name is Python's own; it stands outside of a class here since it is set on one later.
+    def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807
+        try:
+            if original is None:
+                # Also in a class that somebody has made of what stands in ``base``. The last of them, for ``super`` leads from one to the next.
+                holder = base
+                for each in type.__getattribute__(cls, "__mro__"):
+                    there = type.__getattribute__(each, "__dict__").get("__init_subclass__")
+                    if getattr(there, "__func__", None) is __init_subclass__:
+                        holder = each
+                super(holder, cls).__init_subclass__(**kwargs)
+            else:
+                original.__get__(None, cls)(**kwargs)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+        count_in(cls)
+
+    __init_subclass__ = FunctionType(
+        of_counting(__init_subclass__.__code__),
+        getattr(sys.modules.get(base.__module__), "__dict__", __init_subclass__.__globals__),
+        closure=__init_subclass__.__closure__,
+    )
+    return __init_subclass__
+
+
+class _CountsIn:
+    """The part of the hook that counts in a new class. Pickled with it, it does nothing: a copy counts for nobody."""
+
+    __slots__ = ("_act",)
+
+    def __init__(self, act: Callable[[type], None]) -> None:
+        self._act = act
+
+    def __call__(self, owner: type) -> None:
+        try:
+            self._act(owner)
+        except Exception as error:
+            # A class that cannot be changed is not counted.
+            foreign_errors.pass_on(error)
+
+    def __reduce__(self) -> Any:
+        return getattr, (callable, "__call__")
 
 
 def _flags(function: Any) -> int:
