@@ -27,6 +27,11 @@ _PATIENCE: Final = 2.0
 UNREACHED_SLOTS: Final = 2
 """Slots with the treatment on, without anybody coming to the place, after which it is given up."""
 
+_NOT_LOADED: Final = "no process has loaded what it would change"
+_UNHEARD: Final = (
+    "no process answered: main threads hear of a switch between two calls, and not while they wait"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TryEnd:
@@ -98,7 +103,8 @@ class TreatmentTry:
                 return TryEnd(TryOutcome.WITHDRAWN, each.why)
         waited = now_s - self.begun_s >= ARMED_WITHIN_S
         if self._slot is None and waited and not any(_has_it(each) for each in told):
-            return TryEnd(TryOutcome.NOT_REACHED, "no process has loaded what it would change")
+            is_absent = any(each.state is TreatmentState.ABSENT for each in told)
+            return TryEnd(TryOutcome.NOT_REACHED, _NOT_LOADED if is_absent else _UNHEARD)
         return None
 
     def _is_armed(self, told: Sequence[TreatmentTold], now_s: float) -> bool:

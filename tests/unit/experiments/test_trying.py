@@ -157,13 +157,26 @@ def test_one_that_has_nothing_of_it_does_not_matter():
     assert trying.turns.measured.low > 0.2
 
 
-@pytest.mark.parametrize("processes", [[Process(arms_as=TreatmentState.ABSENT)], [Never()], []])
-def test_where_no_process_has_it_it_is_not_reached(processes):
+NOT_LOADED = "no process has loaded what it would change"
+UNHEARD = (
+    "no process answered: main threads hear of a switch between two calls, and not while they wait"
+)
+
+
+@pytest.mark.parametrize(
+    ("processes", "why"),
+    [
+        ([Process(arms_as=TreatmentState.ABSENT)], NOT_LOADED),
+        ([Never()], UNHEARD),
+        ([], UNHEARD),
+    ],
+)
+def test_where_no_process_has_it_it_is_not_reached(processes, why):
     training = Training(*processes)
 
     ended, _ = training.tries()
 
-    assert ended == TryEnd(TryOutcome.NOT_REACHED, "no process has loaded what it would change")
+    assert ended == TryEnd(TryOutcome.NOT_REACHED, why)
     assert training.now_s - 100.0 == pytest.approx(ARMED_WITHIN_S, abs=0.1)
 
 
