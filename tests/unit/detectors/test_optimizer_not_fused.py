@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlprof.detectors.optimizer_not_fused import (
@@ -75,6 +77,20 @@ def test_of_a_library_that_makes_it_its_groups_can_be_switched():
 
     assert finding.fix.startswith("stable_baselines3 makes it.")
     assert 'group["fused"] = True' in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("saturated", "native", "low"),
+    [(True, 0.3, 0.0), (True, 0.0, ADAM_REMOVABLE.low), (False, 0.3, ADAM_REMOVABLE.low)],
+)
+def test_promises_nothing_where_threads_of_torch_have_no_core(saturated, native, low):
+    profile = profile_of(a_training(4.0), TRAIN)
+    load = replace(profile.load, saturated=saturated, native_us=round(native * profile.load.got_us))
+
+    (finding,) = DETECTOR.in_samples.detect(replace(profile, load=load))
+
+    assert finding.savings[0].removable == (low, ADAM_REMOVABLE.high)
+    assert ("wait for each other" in finding.evidence[-1]) == (low == 0.0)
 
 
 def test_leaves_what_a_closure_does_to_others():
