@@ -20,6 +20,8 @@ PER_CALL_NS = 1000
 PER_PHASE_NS = 2000
 OF_SPS = 0.005
 """Target on CartPole: part of its steps per second."""
+OF_LOOK = 0.2
+"""The same in a turn in which the environments within are counted, to see whether others step them, too."""
 PER_ACCESS_NS = 200
 """Target of configuration accesses: 2 % of ten microseconds."""
 OF_ACCESS = 0.03
@@ -52,6 +54,7 @@ ROWS = (
     Row("cart_pole_1", "CartPole, `SyncVectorEnv` of 1", OF_SPS, "sps"),
     Row("cart_pole_8", "CartPole, `SyncVectorEnv` of 8", OF_SPS, "sps"),
     Row("cart_pole_32", "CartPole, `SyncVectorEnv` of 32", OF_SPS, "sps"),
+    Row("cart_pole_looks_8", "the same of 8, in a turn that looks, one of some 50", OF_LOOK, "sps"),
 )
 
 

@@ -36,9 +36,8 @@ from measuring import (
     say,
 )
 
-from rlprof.agent import INJECT_DIR
 from rlprof.recording.agents import AgentServer
-from rlprof.recording.settings import DEFAULT_INTERVAL_US
+from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
 IMPORT_ROW = re.compile(r"import time:\s*(\d+) \|\s*(\d+) \| (\s*)(\S+)$")
 CALL_ROUNDS = 3
@@ -81,8 +80,10 @@ def answering_recorder() -> Iterator[dict[str, str]]:
     thread = threading.Thread(target=answer)
     thread.start()
     try:
-        variables = server.environment(probe_interval_us=DEFAULT_INTERVAL_US, tracer_pid=None)
-        yield {**environment(), **variables, "PYTHONPATH": str(INJECT_DIR)}
+        settings = RecordingSettings(
+            (), "", Path(), interval_us=DEFAULT_INTERVAL_US, may_estimate_steps=False
+        )
+        yield {**environment(), **server.environment(settings, {})}
     finally:
         os.write(stop_writing, b"x")
         thread.join()

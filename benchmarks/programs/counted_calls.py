@@ -22,6 +22,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from rlprof_agent import stand_ins
 from rlprof_agent.counted import gymnasium_envs
 from rlprof_agent.counted.calls import is_counting
+from rlprof_agent.counted.part_time import AWAY, LOOKS
 
 import rlprof
 
@@ -178,12 +179,21 @@ def phase(blocks: int) -> Apart:
     return in_turns(in_phase, lambda: None, blocks)
 
 
-def cart_pole(blocks: int, envs: int) -> Apart:
+def cart_pole(blocks: int, envs: int, way: int) -> Apart:
+    """``way`` is that in which the environments within are counted; bare, nothing is."""
     vector = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * envs)
     vector.reset(seed=0)
     actions = vector.action_space.sample()
-    vector.step(actions)  # From here on its environments are left alone.
-    return by_call(SyncVectorEnv, "step", 2 * blocks, vector, actions, time_of=fastest_ns)
+    (methods,) = gymnasium_envs._env_methods
+    original = SyncVectorEnv.step.__wrapped__
+    counted: list[float] = []
+    bare: list[float] = []
+    for _ in range(10):
+        methods.put(way)
+        counted += [fastest_ns(lambda: vector.step(actions)) for _ in range(blocks // 5)]
+        methods.put(AWAY)
+        bare += [fastest_ns(lambda: original(vector, actions)) for _ in range(blocks // 5)]
+    return Apart(undisturbed(counted), undisturbed(bare))
 
 
 def main() -> None:
@@ -202,8 +212,9 @@ def main() -> None:
     start = process_start(blocks)
     result["process_start"] = start.added / start.bare
     for envs in (1, 8, 32):
-        apart = cart_pole(blocks, envs)
-        result[f"cart_pole_{envs}"] = apart.added / apart.bare
+        for name, way in (("cart_pole", AWAY), ("cart_pole_looks", LOOKS)):
+            apart = cart_pole(blocks, envs, way)
+            result[f"{name}_{envs}"] = apart.added / apart.bare
     print(json.dumps(result))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,7 @@ from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
 from rlprof.cli.step_sources import counted_function, pattern_of
 from rlprof.cli.target import Interpreter, nothing_to_run, target_of
-from rlprof.errors import OutputError, RlprofError, UsageError
+from rlprof.errors import OutputError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindowPolicy
 
@@ -241,6 +242,9 @@ def _record(
 
 
 def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_report: bool) -> None:
+    with suppress(PermissionError):
+        if not run_file.exists():
+            raise _removed(run_file, outcome)
     if outcome.failure is not None:
         error = outcome.failure
         say_in_time(
@@ -262,6 +266,19 @@ def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_repo
         text = RENDERER.render(report, terminal_options(sys.stderr))
         assert isinstance(text, str)
         say_in_time(text, REPORT_S)
+
+
+def _removed(run_file: Path, outcome: RunEnd) -> RunFileError:
+    end = (
+        f"with exit code {outcome.exit_code}"
+        if outcome.exit_signal is None
+        else f"by signal {outcome.exit_signal}"
+    )
+    return RunFileError(
+        f"the run file {run_file} was removed while it was being recorded, by whom is not known; the training itself ended {end}",
+        slug="run-file-removed",
+        hint="where the training clears the folder that it writes to, record elsewhere: -o FILE",
+    )
 
 
 def _is_worth_keeping(report: Report) -> bool:

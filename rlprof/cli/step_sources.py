@@ -38,6 +38,12 @@ def counted_function(text: str, *, agent: bool) -> str:
             hint="give MODULE:QUALNAME as Python would import it, "
             "for example --steps-from envs.maze:MazeEnv.step",
         )
+    if module == "__main__":
+        raise UsageError(
+            f"--steps-from {text!r} names a function of the script itself, which is not there yet when its process begins to count",
+            slug="bad-steps-from",
+            hint="call rlprof.step(n) in the script, or move the function to a module that the script imports",
+        )
     if not agent:
         raise UsageError(
             "--steps-from does not go with --no-agent",

@@ -17,7 +17,7 @@ from rlprof.detectors.recognisers.evaluating import (
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import duty_of
-from rlprof.libraries.step_sources import OWN_ENVS, STEP_SOURCES
+from rlprof.libraries.step_sources import BESIDE, OF_VECTORS, OWN_ENVS, STEP_SOURCES
 from rlprof.model.calltree import handed_down
 from rlprof.model.counters import EVALUATION_STEPS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -38,6 +38,8 @@ NOTHING_ELSE: Final = 0.8
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are made (90 %), or hardly any."""
 
+_LEAVES_OUT_VECTORS: Final = frozenset(STEP_SOURCES[name] for name in BESIDE)
+"""Those that do not count the steps of evaluations in vector environments."""
 _COUNTS_ALL: Final = frozenset(STEP_SOURCES[name] for name in OWN_ENVS)
 """Sources that count the steps of evaluations, too."""
 _COUNTS_ITS_OWN: Final = frozenset(
@@ -61,6 +63,9 @@ class _Search:
         self._acting: dict[int, bool] = {NO_PARENT: False}
         self._is_counted_apart = profile.counts.get(EVALUATION_STEPS, 0.0) > 0
         self._source = profile.throughput.source
+        self.has_vectors_beside = self._source in _LEAVES_OUT_VECTORS and any(
+            profile.counts.get(name) for name in OF_VECTORS
+        )
         self.uncounted: set[int] = set()
         """Those of ``nodes`` whose steps are not in the counts."""
         self.nodes: set[int] = set()
@@ -100,7 +105,7 @@ class _Search:
     def _counts(self, node: int) -> bool:
         """Tell whether the steps of the evaluation whose first frame ``node`` is are in the counts."""
         if duty_of(self.tree.frame(node)) is not Duty.EVALUATES:
-            return self._source in _COUNTS_ALL
+            return self._source in _COUNTS_ALL and not self.has_vectors_beside
         return not self._is_counted_apart and self._source in _COUNTS_ALL | _COUNTS_ITS_OWN
 
     def _is_step(self, frame: Frame) -> bool:
@@ -239,7 +244,8 @@ def _counted_too(profile: Profile, search: _Search) -> Iterator[str]:
     """Return what the training's own rate is, where the steps of its evaluations are counted with it; or that they are not."""
     rate = profile.throughput.rate_to_price
     share = search.steps_share
-    if profile.counts.get(EVALUATION_STEPS) and search.uncounted == search.nodes:
+    is_apart = search.has_vectors_beside or profile.counts.get(EVALUATION_STEPS)
+    if is_apart and search.uncounted == search.nodes:
         yield "their steps are not counted: the rate is that of the training's own"
     if rate is not None and share >= MIN_SHARE:
         yield (

@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.claims import working_time
 from rlprof.detectors.recognisers.publishing import find_publishing
-from rlprof.libraries.step_sources import best_source
+from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
@@ -149,7 +149,8 @@ def _is_by_accident(texts: Iterable[str]) -> bool:
 def _pace(profile: Profile) -> _LearningPace | None:
     counts = profile.process_counts
     names = {name for named in counts.values() for name in named}
-    source = best_source(names - {OUTPUT_STEPS})
+    told = {name for name in names if STEP_SOURCES.get(name) == profile.throughput.source}
+    source = best_source((told or names) - {OUTPUT_STEPS})
     if source is None:
         return None
     steps = {process: named[source] for process, named in counts.items() if named.get(source)}

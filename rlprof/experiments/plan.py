@@ -11,7 +11,7 @@ import msgspec
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment, call
 from rlprof.experiments.parts import PartOfTraining, parts_of
 from rlprof.experiments.untried import UNTRIED
-from rlprof.libraries.step_sources import STEP_SOURCES, best_source
+from rlprof.libraries.step_sources import STEP_SOURCES, source_of
 from rlprof.model.counters import ITERATIONS, OF_A_GPU, OUTPUT_STEPS, UPDATES
 from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
@@ -196,7 +196,7 @@ def _steady_s(profile: Profile) -> float:
 def _counter(recording: Recording) -> tuple[str, str]:
     """The counter to measure the pace by, and what it counts. What a program prints comes too seldom for that."""
     counted = {counter.name for counter in recording.counters if counter.value > 0}
-    steps = best_source((counted & STEP_SOURCES.keys()) - {OUTPUT_STEPS})
+    steps = source_of(recording, (counted & STEP_SOURCES.keys()) - {OUTPUT_STEPS})
     if steps is not None:
         return steps, "steps"
     for name, unit in ((UPDATES, "updates"), (ITERATIONS, "iterations")):

@@ -120,6 +120,8 @@ class StepSource(NamedTuple):
     the same steps again, inside of it or in its workers."""
     is_own_env: bool = False
     """True if it counts environments that a process steps itself, not by workers."""
+    is_beside: bool = False
+    """True if the agent leaves out of it what the sources above count in the same process: its steps are further ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

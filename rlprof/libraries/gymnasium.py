@@ -33,7 +33,9 @@ LIBRARY: Final = Library(
     drives=EVERYTHING,
     step_sources=(
         StepSource("steps:gymnasium.vector", "gymnasium vector env", rank=30),
-        StepSource("steps:gymnasium.env", "gymnasium env", rank=60, is_own_env=True),
+        StepSource(
+            "steps:gymnasium.env", "gymnasium env", rank=60, is_own_env=True, is_beside=True
+        ),
     ),
     in_process_envs="SyncVectorEnv",
 )

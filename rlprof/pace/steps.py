@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.libraries.step_sources import STEP_SOURCES, best_source
+from rlprof.libraries.step_sources import STEP_SOURCES, source_of
 from rlprof.model.counters import (
     EVALUATION_STEPS,
     ITERATIONS,
@@ -69,7 +69,7 @@ def count_steps(recording: Recording) -> StepCounts:
     sources = {counter.name for counter in recording.counters if counter.value > 0}
     if _are_of_passers_by(recording):
         sources.discard(STEPS_RECOGNISED)
-    name = best_source(sources)
+    name = source_of(recording, sources)
     if name is not None:
         return _from_counters(recording, name, STEP_SOURCES[name])
     printed = tuple(

@@ -27,8 +27,8 @@ def counting_notes(told: AgentTotals, settings: RecordingSettings) -> list[Note]
             Note(
                 "info",
                 "steps-estimated",
-                "A step takes so little time that counting each would have cost the program more than 1 %: steps were counted a "
-                "part of the time, and their number is an estimate. rlprof.step(n), called once for many steps, is exact.",
+                "Steps of single environments take so little time that counting each would have cost the program more than 1 %: "
+                "they were counted a part of the time, and their number is an estimate. rlprof.step(n), called once for many steps, is exact.",
             )
         )
     if told.lacks_counters:

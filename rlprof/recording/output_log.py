@@ -21,13 +21,10 @@ _NUMBER: Final = (
 """Whatever looks like one; ``number`` tells whether it is. All lengths are bounded: a program may print anything, a megabyte of digits too."""
 
 _WORD: Final = rb"\w{0,60}"
-_OF_UPDATES: Final = rb"(?!" + _WORD + rb"(?:grad|optim|updat|train|learn|eval))"
 _RATE: Final = (
     rb"(?:sps|fps|"
-    + _OF_UPDATES
     + _WORD
     + rb"steps?(?:[ _]|\b)(?:/|per[ _])s(?:ec|econd)?|"
-    + _OF_UPDATES
     + _WORD
     + rb"throughput_per_sec)"
 )
@@ -41,8 +38,41 @@ _FORMS: Final = (
 )
 """``SPS: 4500`` (CleanRL), ``fps | 812`` (Stable-Baselines3), ``throughput_per_sec: 99.5`` (RLlib), ``1,234 steps/s``."""
 
+_OTHERS: Final = (
+    # Updates, and those who make them.
+    rb"grad(?:s|ients?)?|optim(?:i[sz]ers?)?|updat(?:es?|ing)|learners?|backward|"
+    # Evaluations.
+    rb"eval(?:s|uat(?:ions?|ors?|ing|e))?|test(?:s|ing)?|val(?:id(?:ations?)?)?|"
+    # Rates that somebody wants, or once had.
+    rb"targets?|goal|max(?:imum)?|(?<!\d)(?<!\d )min(?:imum)?|best|peak|baselines?|expect(?:ed|s)?|limit(?:s|ed)?|ideal|theoretical|"
+    # Frames of something else.
+    rb"cam(?:era)?s?|webcam|videos?|movies?|animations?|gifs?|mp4|render(?:s|ed|er|ing)?|play(?:s|ing|ed)?back|display|"
+    rb"(?:de|en)cod(?:es?|ed|er|ing)|dataset|(?:data)?loader"
+)
+"""Words before a rate that is none of the training's steps."""
+_OF_OTHERS: Final = re.compile(rb"(?<![^\W_])(?:" + _OTHERS + rb")(?![^\W_])", re.IGNORECASE)
+_TAGGED: Final = re.compile(
+    rb"[\[(<{]\s?(?:"
+    + _OTHERS
+    + rb")\s?[\])>}]|^[\s\d:.\-/TZ]{0,40}(?:"
+    + _OTHERS
+    + rb")\s?:[^|;]*$",
+    re.IGNORECASE,
+)
+"""``[eval] step 3``, and ``eval: return 21.0, ``: what follows is of that."""
+_NAMED_FOR_OTHERS: Final = re.compile(
+    rb"grad|optim|updat|train|learn|eval|render|video", re.IGNORECASE
+)
+"""The same within the name of a rate: ``grad_steps/s``, ``num_env_steps_trained_throughput_per_sec``."""
 _OF_FILMS: Final = re.compile(rb"video|movie|animation|gif|mp4|render", re.IGNORECASE)
 """On such a line ``fps=30`` is how fast something is shown."""
+
+_ITEMS: Final = re.compile(rb"[|,;]|\d")
+"""Ends of what stands on a line before a rate, and has a word of its own: ``eval score 98.2 SPS: 4500``."""
+_MOST_RATES: Final = 500
+"""Rates of a window that are looked at, the last ones."""
+_MOST_BEFORE: Final = 500
+"""Bytes of a line that are read before a rate."""
 
 _BEGINS: Final = re.compile(rb"\d{1,3}")
 _GOES_ON: Final = re.compile(rb"\d{3}(?:\.|$)")
@@ -99,7 +129,7 @@ def logs_of_output(streams: Sequence[int] = (1, 2)) -> list[OutputLog]:
 
 def _latest_rate(text: bytes) -> float | None:
     found = [each for form in _FORMS for each in form.finditer(text)]
-    for each in sorted(found, key=re.Match.end, reverse=True):
+    for each in sorted(found, key=re.Match.end, reverse=True)[:_MOST_RATES]:
         rate = number(each[1].rstrip(b".,'"))
         if rate and not _is_in_doubt(each, text):
             return rate
@@ -107,13 +137,27 @@ def _latest_rate(text: bytes) -> float | None:
 
 
 def _is_in_doubt(found: re.Match[bytes], text: bytes) -> bool:
-    """Tell whether ``12 480`` may be one number or two, or the line is about a film."""
+    """Tell whether ``12 480`` may be one number or two, or the rate is of something else than the training."""
     begin, end = found.span(1)
-    line = text[text.rfind(b"\n", 0, begin) + 1 : begin]
+    line_at = max(text.rfind(b"\n", 0, found.start()) + 1, found.start() - _MOST_BEFORE)
+    line = text[line_at:begin]
     behind = text[end : end + len(b" 480.")]
-    if _OF_FILMS.search(line):
+    if _OF_FILMS.search(line) or _is_of_others(found, text[line_at : found.start()]):
         return True
     return bool(
         (_GOES_ON.match(found[1]) and _MORE_BEFORE.search(line))
         or (_BEGINS.fullmatch(found[1]) and _MORE_BEHIND.match(behind))
+    )
+
+
+def _is_of_others(found: re.Match[bytes], before: bytes) -> bool:
+    """Tell whether words of the rate, those ``before`` it on its line or one in brackets behind it name something else."""
+    item_at = max((item.start() for item in _ITEMS.finditer(before)), default=0)
+    words = before[item_at:]
+    behind = found.string[found.end() : found.end() + 20].partition(b"\n")[0]
+    return bool(
+        _NAMED_FOR_OTHERS.search(found[0])
+        or _OF_OTHERS.search(words)
+        or _TAGGED.search(before)
+        or _TAGGED.match(behind.lstrip(b" "))
     )

@@ -300,12 +300,15 @@ def test_a_target_that_is_not_there_is_said(write, rlprof_run, target):
     assert "steps-from-not-counted" in result.note_slugs
 
 
-@pytest.mark.parametrize("target", ["Maze.step", "envs:", "a/b.py:step", "envs:step()"])
+@pytest.mark.parametrize(
+    "target", ["Maze.step", "envs:", "a/b.py:step", "envs:step()", "__main__:Maze.step"]
+)
 def test_a_target_that_cannot_be_meant_is_refused(write, rlprof_run, target):
     result = rlprof_run(write("print('ran')"), options=["--steps-from", target])
 
     assert (result.code, result.out) == (2, b"")
     assert "bad-steps-from" in result.err
+    assert ("call rlprof.step(n) in the script" in result.err) is target.startswith("__main__")
 
 
 # The libraries themselves, where they are installed.
@@ -353,6 +356,39 @@ def test_gymnasium(write, rlprof_run, make, total, source):
     assert result.code == 0, result.err
     steps = count_steps(result.recording)
     assert (steps.source, steps.total) == (source, total)
+
+
+@needs("gymnasium")
+def test_a_vector_environment_of_evaluations_hides_no_step_of_the_training(write, rlprof_run):
+    script = write(
+        """
+        import gymnasium as gym
+
+        class Maze(gym.Env):
+            observation_space = action_space = gym.spaces.Discrete(4)
+            def reset(self, *, seed=None, options=None):
+                return 0, {}
+            def step(self, action):
+                sum(range(3000))
+                return 0, 0.0, False, False, {}
+
+        env = Maze()
+        evaluated = gym.vector.SyncVectorEnv([Maze] * 4)
+        evaluated.reset()
+        for _ in range(20):
+            for _ in range(1000):
+                env.step(0)
+            for _ in range(10):
+                evaluated.step([0] * 4)
+        """
+    )
+
+    result = rlprof_run(script)
+
+    assert result.code == 0, result.err
+    assert counted(result, "steps:gymnasium.vector") == [800]
+    steps = count_steps(result.recording)
+    assert (steps.source, steps.total) == ("gymnasium env", 20_000)
 
 
 @needs("stable_baselines3")

@@ -59,6 +59,32 @@ def test_a_disk_that_fills_up(write, start, small_disk):
     assert not list(small_disk.glob("run.rlprof-*"))
 
 
+@pytest.mark.parametrize(
+    ("place", "cleared"),
+    [(["-o", "runs/exp/train.rlprof"], "runs/exp"), ([], ".rlprof")],
+    ids=["-o", "the usual place"],
+)
+def test_a_training_that_clears_the_folder_of_the_run_file(write, tmp_path, place, cleared):
+    script = write(
+        f"""
+import shutil, sys
+shutil.rmtree({cleared!r})
+print("trained")
+sys.exit(5)
+"""
+    )
+
+    answer = subprocess.run(
+        [*cli("run", *place), script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+
+    assert (answer.returncode, answer.stdout) == (5, "trained\n")
+    assert "was removed while it was being recorded" in answer.stderr
+    assert "the training itself ended with exit code 5" in answer.stderr
+    assert "run-file-removed" in answer.stderr
+    assert "-o FILE" in answer.stderr
+
+
 def test_a_disk_that_is_nearly_full_from_the_start(write, start, small_disk):
     (small_disk / "filler").write_bytes(bytes(15 << 20))
     running = start(write(TRAIN), run_file=small_disk / "run.rlprof")

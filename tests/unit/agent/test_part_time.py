@@ -172,3 +172,32 @@ def test_what_counting_has_cost_is_told_by_the_number_of_calls(monkeypatch):
     assert part_time.cost_ns() == 0
     calls[0] = 50
     assert part_time.cost_ns() == 50 * 100 * part_time.LOOKING
+
+
+def of_vector_environments(call_ns: float) -> Training:
+    """All calls are made by vector environments, which count for themselves."""
+    training = Training(call_ns, searched=1.0)
+    training.turns.may_rest = True
+    return training
+
+
+def test_what_vector_environments_step_is_looked_at_seldom(monkeypatch):
+    told: list[None] = []
+    monkeypatch.setattr(part_time, "_tell_that_steps_are_estimated", lambda: told.append(None))
+    training = of_vector_environments(5_000.0)
+
+    training.works(10_000)
+
+    assert training.counter.cell[0] == 0
+    assert not told
+    assert training.extra_ns < 1.5 * part_time.RESTING_COST * training.all_ns
+
+
+def test_a_training_in_single_environments_after_evaluations_in_vector_ones_is_counted():
+    training = of_vector_environments(5_000.0)
+    training.works(1_000)
+
+    training.searched = 0.0
+    training.works(10_000)
+
+    assert training.counter.cell[0] == pytest.approx(training.made, rel=0.03)

@@ -428,6 +428,16 @@ def test_steps_of_a_librarys_evaluation_that_are_counted_apart_are_not_in_the_ra
     assert ranked(run, TRAIN)[0].sps_after is not None
 
 
+def test_steps_of_an_evaluation_in_vector_environments_are_not_in_the_rate_of_single_ones():
+    run = a_run(steady_s=10.0).process("main")
+    run.counts("steps:gymnasium.env", 9000).counts("steps:gymnasium.vector", 3000)
+    run.spends(OWN_S, SCORE, PLAYED, STEP).spends(IN_POLICY_S, *COLLECT, STEP)
+
+    (finding,) = found(run)
+
+    assert "their steps are not counted: the rate is that of the training's own" in finding.evidence
+
+
 @pytest.mark.parametrize("source", ["steps:sb3.vec", "steps:gymnasium.env"])
 def test_no_rate_is_promised_where_the_steps_of_evaluations_are_counted(source):
     run = an_evaluation(source)

@@ -314,3 +314,37 @@ def test_long_windows_of_a_long_run_are_no_pause():
     )
 
     assert "recording-paused" not in notes_of(replace(recording, windows=long))
+
+
+VECTOR, SINGLE = "steps:gymnasium.vector", "steps:gymnasium.env"
+
+
+@pytest.mark.parametrize(
+    ("beside", "source", "total"),
+    [
+        (10_000, "gymnasium env", 10_000),
+        # A vector environment that steps its own in threads.
+        (400, "gymnasium vector env", 400),
+        # Evaluations, or episodes at random before the training.
+        (90, "gymnasium vector env", 400),
+    ],
+)
+def test_evaluations_in_vector_environments_are_not_the_training(beside, source, total):
+    recording = a_run().process().counts(VECTOR, 400).counts(SINGLE, beside).recording()
+
+    counts = count_steps(recording)
+
+    assert (counts.source, round(counts.total)) == (source, total)
+
+
+def test_evaluations_in_a_process_of_their_own_are_not_the_training():
+    run = a_run().process().counts(SINGLE, 10_000).process("evaluates").counts(VECTOR, 400)
+
+    assert count_steps(run.recording()).source == "gymnasium env"
+
+
+def test_steps_in_workers_of_a_vector_environment_are_its_own():
+    """Whose workers skip frames."""
+    run = a_run().process().counts(VECTOR, 400).process("worker").counts(SINGLE, 1_600)
+
+    assert count_steps(run.recording()).source == "gymnasium vector env"

@@ -40,6 +40,8 @@ class EventCounter:
         "_of_classes",
         "calls",
         "cell",
+        "held",
+        "inner",
         "is_elsewhere",
         "name",
         "on_first",
@@ -54,6 +56,10 @@ class EventCounter:
         """The thread that is inside a counted call; 0 for none."""
         self.others: set[int] = set()
         """Further threads that are."""
+        self.held: set[int] = set()
+        """Threads whose calls do not count: they are made by calls that another counter counts."""
+        self.inner: Any = None
+        """``held`` of the counter that leaves out what these calls make; to be set before methods are counted."""
         self.is_elsewhere = False
         """True if objects are called in other threads than the first, of which nobody takes stacks."""
         self.calls = [0]
@@ -80,6 +86,7 @@ class EventCounter:
         self.cell: Any = memoryview(bytearray(8)).cast("q") if shared is None else shared
         # Threads of the parent do not live on in a child, and their numbers are given anew.
         self.others.intersection_update([get_ident()])
+        self.held.intersection_update([get_ident()])
         if self.owner != get_ident():
             self.owner = 0
 
@@ -162,8 +169,17 @@ def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:
 def counted(name: str) -> int:
     """Return how much of ``name`` this process has counted, by :func:`rlprof.step` too, which has no counter here."""
     found = _counters.get(name)
-    cell = sys.modules[__package__].cell(name) if found is None else found.cell
+    if found is not None:
+        return so_far(found)
+    cell = sys.modules[__package__].cell(name)
     return 0 if cell is None else int(cell[0])
+
+
+def so_far(counter: Any) -> int:
+    """Return what is in a counter, with what an evaluation has counted apart since it began."""
+    cell = counter.cell
+    own: Any = getattr(cell, "so_far", None)
+    return int(cell[0] if own is None else own())
 
 
 def counters_of(kind: str) -> list[EventCounter]:

@@ -37,6 +37,10 @@ _OF_BOTH = (
 )
 
 
+# ``counter.cell[0] += size`` with a size that is there: Python changes threads at calls alone, from 3.10 on, and what another thread
+# adds between the read and the write would be lost.
+
+
 def counting(original: Any, counter: EventCounter) -> Any:
     """``original`` with its outermost calls of each thread counted: one that calls another of the
     same counter, as wrappers of environments do, counts once. A call that raises does not count.
@@ -178,6 +182,7 @@ def takes_self_and_one_more(code: CodeType) -> bool:
 
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
+    held, inner = counter.held, counter.inner
     # A pickle by value holds it, too: it must not name this module, which is not there where that is read.
     elsewhere = dressed(_any_call(original, counter), original, original.__globals__)
     __class__ = None
@@ -186,28 +191,37 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
         if False:
             return __class__
         calls[0] += 1
-        if counter.owner or others:
-            me = thread()
+        # Before the look: Python changes threads at calls, and none may come between it and the taking.
+        me = thread()
+        if counter.owner or others or held:
             try:
-                if counter.owner == me or me in others:
+                if counter.owner == me or me in others or me in held:
                     return original(self, argument)
-                # Another thread is inside a call of its own.
-                return elsewhere(self, argument)
+                if counter.owner or others:
+                    # Another thread is inside a call of its own.
+                    return elsewhere(self, argument)
             except BaseException as error:
                 BaseException.with_traceback(
                     error, error.__traceback__ and error.__traceback__.tb_next
                 )
                 raise
-        counter.owner = thread()
+        counter.owner = me
+        holds = inner is not None and me not in inner
         try:
+            if holds:
+                inner.add(me)
             result = original(self, argument)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         finally:
             counter.owner = 0
+            if holds:
+                inner.discard(me)
         size = sizes.get(id(self))
-        counter.cell[0] += counter.measure(self) if size is None else size
+        if size is None:
+            size = counter.measure(self)
+        counter.cell[0] += size
         return result
 
     return counted
@@ -215,6 +229,7 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
 
 def _any_call(original: Any, counter: EventCounter) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
+    held, inner = counter.held, counter.inner
     __class__ = None
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -222,11 +237,14 @@ def _any_call(original: Any, counter: EventCounter) -> Any:
             return __class__
         calls[0] += 1
         me = thread()
-        is_outermost = not (counter.owner == me or me in others)
+        is_outermost = not (counter.owner == me or me in others or me in held)
+        holds = is_outermost and inner is not None and me not in inner
         try:
             # Within: a signal handler that raises may come at any moment.
             if is_outermost:
                 others.add(me)
+            if holds:
+                inner.add(me)
             result = original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
@@ -234,9 +252,12 @@ def _any_call(original: Any, counter: EventCounter) -> Any:
         finally:
             if is_outermost:
                 others.discard(me)
+            if holds:
+                inner.discard(me)
         if not is_outermost:
             return result
-        counter.cell[0] += counter.size_of(args[0] if args else None)
+        size = counter.size_of(args[0] if args else None)
+        counter.cell[0] += size
         return result
 
     return counted
@@ -257,7 +278,8 @@ def _awaited_call_with_one(original: Any, counter: EventCounter) -> Any:
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        counter.cell[0] += counter.size_of(self)
+        size = counter.size_of(self)
+        counter.cell[0] += size
         return result
 
     return counted
@@ -274,7 +296,8 @@ def _awaited_call_with_any(original: Any, counter: EventCounter) -> Any:
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        counter.cell[0] += counter.size_of(args[0] if args else None)
+        size = counter.size_of(args[0] if args else None)
+        counter.cell[0] += size
         return result
 
     return counted

@@ -70,6 +70,7 @@ class CountedMethods:
         """Count a part of the time only, where all would cost too much."""
         counter = self._counter
         self._turns = PartTime(counter, counter.calls, cost_of_a_call(counter, counter.calls))
+        self._turns.may_rest = True
         self._turns.parts.append(self)
         self._turns.enrol()
 

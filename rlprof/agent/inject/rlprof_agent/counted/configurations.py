@@ -105,7 +105,8 @@ def _gone_through(original: Any, counter: EventCounter) -> Any:
             raise
         if not within or thread() not in within:
             content = self.__dict__.get("_content")
-            counter.cell[0] += len(content) if isinstance(content, list) else 1
+            accesses = len(content) if isinstance(content, list) else 1
+            counter.cell[0] += accesses
         return iterator
 
     return _dressed(counted, original)

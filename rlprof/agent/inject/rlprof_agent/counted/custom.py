@@ -63,7 +63,8 @@ def _counted(original: Any, owner: Any) -> Any:
     steps = counter("steps:custom", _num_envs)
 
     def count(stepped: Any) -> None:
-        steps.cell[0] += steps.size_of(stepped)
+        size = steps.size_of(stepped)
+        steps.cell[0] += size
 
     if isinstance(original, (staticmethod, classmethod)):
         return type(original)(counting(original.__func__, steps))

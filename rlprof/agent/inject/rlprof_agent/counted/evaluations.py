@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _thread import get_ident
+from _thread import allocate_lock, get_ident
 
 from ..counters import counter, counters_of
 from .calls import in_place_of
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _threads: set[int] = set()
 """Those that evaluate."""
+
+_changing = allocate_lock()
+_MOST_WAIT_S = 0.1
+"""A child that was forked while another thread changed cells has a lock that nobody lets go."""
 
 _STEPS, _NAMED = "steps:", "steps:custom"
 """Counter of ``--steps-from``, which counts wherever that is called."""
@@ -52,29 +56,42 @@ class _Evaluation:
         me = get_ident()
         if me in _threads:
             return False
-        _threads.add(me)
-        evaluated = counter("evaluation_steps")
-        for each in counters_of(_STEPS):
-            if each.name != _NAMED and type(each.cell) is not _Divided:
-                each.cell = _Divided(each.cell, evaluated)
+        with _Changing():
+            _threads.add(me)
+            evaluated = counter("evaluation_steps")
+            for each in counters_of(_STEPS):
+                if each.name != _NAMED and type(each.cell) is not _Divided:
+                    each.cell = _Divided(each.cell, evaluated)
         return True
 
     def end(self, begun: bool) -> None:
         if not begun:
             return
-        _threads.discard(get_ident())
-        if _threads:
-            return
-        for each in counters_of(_STEPS):
-            # A child that was forked meanwhile has a cell of its own.
-            if type(each.cell) is _Divided:
-                each.cell = each.cell.whole
+        with _Changing():
+            _threads.discard(get_ident())
+            if _threads:
+                return
+            for each in counters_of(_STEPS):
+                # A child that was forked meanwhile has a cell of its own.
+                if type(each.cell) is _Divided:
+                    each.cell = each.cell.whole
 
     def __reduce__(self) -> Any:
         """A function that is pickled by value takes this along: there it counts for nobody."""
         from types import SimpleNamespace
 
         return SimpleNamespace, (), {"begin": bool, "end": callable}
+
+
+class _Changing:
+    """One thread at a time changes which cells are divided."""
+
+    def __enter__(self) -> None:
+        self._is_mine = _changing.acquire(True, _MOST_WAIT_S)
+
+    def __exit__(self, *_error: object) -> None:
+        if self._is_mine:
+            _changing.release()
 
 
 class _Divided:
@@ -88,12 +105,15 @@ class _Divided:
         self._apart = 0
 
     def __getitem__(self, index: int) -> int:
-        return int(self.whole[index]) + self._apart
+        """0, so that ``cell[0] += n`` puts n, whatever other threads add meanwhile; see ``so_far``."""
+        return 0
 
-    def __setitem__(self, index: int, value: int) -> None:
-        more = value - self[index]
+    def __setitem__(self, index: int, more: int) -> None:
         if get_ident() in _threads:
             self._apart += more
             self._evaluated.cell[0] += more
         else:
             self.whole[index] += more
+
+    def so_far(self) -> int:
+        return int(self.whole[0]) + self._apart

@@ -281,7 +281,8 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
                 raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
-            counter.cell[0] += own.size or own.judge(self, result)
+            size = own.size or own.judge(self, result)
+            counter.cell[0] += size
         return result
 
     def several(*args: Any, **kwargs: Any) -> Any:
@@ -300,7 +301,8 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
                 raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
-            counter.cell[0] += own.size or own.judge(args[0] if args else None, result)
+            size = own.size or own.judge(args[0] if args else None, result)
+            counter.cell[0] += size
         return result
 
     return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from .. import layout
+from ..counters import so_far
 from ..real import os, time
 from .calls import counting_in_brief
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 MOST_COST, FIRST_COST = 0.01, 0.04
 """Largest share of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
 FIRST_NS = 30_000_000_000
+RESTING_COST = 0.002
+"""The same where next to no call is a step: vector environments make the steps, and count them."""
+_FEW, _TO_TELL = 0.01, 1000
+"""Most part of the calls that are steps there, and calls that it takes to tell."""
 LOOKING = 4.0
 """How many times what a call costs without a look at where it comes from it costs with one: 0.25 to 0.41 µs for 0.08 to 0.11 µs, Python 3.11."""
 _ONE_LOOKS = 4
@@ -78,6 +83,8 @@ class PartTime:
         """``call_ns``: CPU time that a call takes longer when it is counted in brief."""
         self.parts: list[Any] = []
         self.way = LOOKS
+        self.may_rest = False
+        """True if calls that are no steps are those which others count."""
         self._counter = counter
         self._calls = calls
         self._call_ns = call_ns
@@ -142,7 +149,8 @@ class PartTime:
             self._left = self._drawn_turns(own_ns)
             if self._left > 0 and self._pace is not None:
                 self.put(AWAY)
-                _tell_that_steps_are_estimated()
+                if not self._rests:
+                    _tell_that_steps_are_estimated()
             elif self._steps:
                 self._put_next()
         self._seen = self._counts()
@@ -160,18 +168,26 @@ class PartTime:
         else:
             made, call_ns = calls * self._steps / self._among, self._call_ns
             self._add(max(0.0, made - steps))
-        if self.way == BRIEF or self._pace is not None:
+        if self.way == BRIEF or self._pace is not None or self._rests:
             self._pace = made / max(own_ns - calls * call_ns, 0.1 * own_ns)
         cost = calls * self._call_ns * _ON_AVERAGE / own_ns
         self._cost += (_OF_THE_LAST if self._cost else 1.0) * (cost - self._cost)
 
     def _drawn_turns(self, own_ns: int) -> int:
         """How many are not counted until the next is."""
-        if self._cost <= self._most_cost or self._counter.is_elsewhere:
+        cost, most = self._cost, self._most_cost
+        if self._rests:
+            cost, most = cost * LOOKING / _ON_AVERAGE, RESTING_COST
+        if cost <= most or self._counter.is_elsewhere:
             return 0
-        wanted = (self._cost + 2 * self._put_ns / own_ns) / self._most_cost
+        wanted = (cost + 2 * self._put_ns / own_ns) / most
         rarer = max(1.0, self._changes / _OFTEN) ** 5
         return round(self._draw() * 2 * (min(wanted, _MOST_TURNS) * rarer - 1))
+
+    @property
+    def _rests(self) -> bool:
+        calls = self._calls[0]
+        return self.may_rest and calls >= _TO_TELL and so_far(self._counter) <= _FEW * calls
 
     @property
     def _most_cost(self) -> float:
@@ -180,8 +196,8 @@ class PartTime:
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
         is_dear = self._cost * LOOKING / _ON_AVERAGE > self._most_cost
-        is_here = not self._counter.is_elsewhere
-        self.put(BRIEF if self._until_look and is_dear and is_here else LOOKS)
+        must_look = self._counter.is_elsewhere or self._rests
+        self.put(BRIEF if self._until_look and is_dear and not must_look else LOOKS)
         self._is_whole = True
 
     def put(self, way: int) -> None:
@@ -195,11 +211,12 @@ class PartTime:
 
     def _add(self, steps: float) -> None:
         self._owed += steps
-        self._counter.cell[0] += int(self._owed)
-        self._owed -= int(self._owed)
+        whole = int(self._owed)
+        self._owed -= whole
+        self._counter.cell[0] += whole
 
     def _counts(self) -> tuple[int, int]:
-        return self._counter.cell[0], self._calls[0]
+        return so_far(self._counter), self._calls[0]
 
     def _draw(self) -> float:
         """From 0 to 1; not by ``random``, whose state is the program's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..counters import counter, stated
 from .calls import dressed
 from .class_methods import CountedMethods
-from .gymnasium_envs import stop_counting_envs
+from .gymnasium_envs import stop_counting_envs, without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ def count_vector_envs(module: ModuleType) -> None:
 
 
 def _steps() -> EventCounter:
-    steps = counter("steps:pufferlib", _agents)
-    steps.on_first = stop_counting_envs
-    return steps
+    return without_envs_within(counter("steps:pufferlib", _agents))
 
 
 def _agents(env: Any) -> int:
@@ -49,6 +47,7 @@ def _agents(env: Any) -> int:
 def _without_counting(work: Any) -> Any:
     def work_uncounted(*args: Any, **kwargs: Any) -> Any:
         _is_worker[0] = True
+        stop_counting_envs()
         try:
             return work(*args, **kwargs)
         except BaseException as error:

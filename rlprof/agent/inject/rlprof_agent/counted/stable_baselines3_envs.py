@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..counters import counter
 from .class_methods import CountedMethods
-from .gymnasium_envs import stop_counting_envs
+from .gymnasium_envs import without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 def count_vec_envs(module: ModuleType) -> None:
     """``step_wait`` too, as for gymnasium's."""
-    steps = counter("steps:sb3.vec", _num_envs)
-    steps.on_first = stop_counting_envs
+    steps = without_envs_within(counter("steps:sb3.vec", _num_envs))
     CountedMethods(module.VecEnv, ["step", "step_wait"], steps).install()
 
 

@@ -19,7 +19,8 @@ def count_messages(module: ModuleType) -> None:
 
     def counted(self: Any, buf: Any) -> Any:
         messages.cell[0] += 1
-        sent.cell[0] += len(buf)
+        size = len(buf)
+        sent.cell[0] += size
         try:
             return send_bytes(self, buf)
         except BaseException as error:

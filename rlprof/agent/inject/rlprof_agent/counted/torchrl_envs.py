@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..counters import counter
 from .class_methods import CountedMethods
-from .gymnasium_envs import stop_counting_envs
+from .gymnasium_envs import without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def count_async_pools(module: ModuleType) -> None:
 
 
 def _count(base: type, name: str) -> None:
-    steps = counter(name, _batch)
-    steps.on_first = stop_counting_envs
+    steps = without_envs_within(counter(name, _batch))
     CountedMethods(base, ["_step", "step_and_maybe_reset"], steps).install()
 
 
