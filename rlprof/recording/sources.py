@@ -73,7 +73,11 @@ def _as_python_reads(content: bytes) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
         return _decoded(content, encoding)
-    except (SyntaxError, LookupError, ValueError):  # No Python, or of an encoding that is none of text.
+    except (
+        SyntaxError,
+        LookupError,
+        ValueError,
+    ):  # No Python, or of an encoding that is none of text.
         return _decoded(content, "utf-8")
 
 

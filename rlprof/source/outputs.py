@@ -28,7 +28,6 @@ _FUNCTIONS: Final[Mapping[str, Sink]] = {
     "os.fsync": Sink.SYNCS,
     "os.fdatasync": Sink.SYNCS,
     "os.sync": Sink.SYNCS,
-    "json.dump": Sink.FILES,
     "numpy.savetxt": Sink.FILES,
 }
 _METHODS: Final[Mapping[str, Sink]] = {

@@ -50,6 +50,8 @@ _WRITERS: Final = {
 _written_by: Final = kind_of(_WRITERS, lambda library: library.sinks)
 
 ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
+_OPENED_AND_WRITTEN: Final = frozenset({Sink.OPENING, Sink.FILES})
+"""On one line nobody knows which of them takes how much."""
 
 _is_text_library: Final = files_of(lambda library: library.makes_text)
 _TEXT_METHODS: Final = frozenset({"__str__", "__repr__", "__format__"})
@@ -142,7 +144,7 @@ class _OutputLines:
         beside = [call for each in calls for call in each.beside]
         return _OnLine(
             next(sink for sink in Sink if sink in sinks),
-            is_alone=not others,
+            is_alone=not others and not _OPENED_AND_WRITTEN <= sinks,
             waits=any(map(may_wait, others + beside)),
             beside=frozenset(map(called_name, beside)) - _CHEAP,
         )
