@@ -144,7 +144,7 @@ class _OutputLines:
         beside = [call for each in calls for call in each.beside]
         return _OnLine(
             next(sink for sink in Sink if sink in sinks),
-            is_alone=not others and not _OPENED_AND_WRITTEN <= sinks,
+            is_alone=not others and not sinks.issuperset(_OPENED_AND_WRITTEN),
             waits=any(map(may_wait, others + beside)),
             beside=frozenset(map(called_name, beside)) - _CHEAP,
         )

@@ -295,7 +295,7 @@ def test_json_on_the_line_of_an_opening_is_none_of_it():
     run.spends(1.0, KEPT.at("learn()", "train"))
     run.sees(
         OPEN_AND_DUMP,
-        json__dump=f"type=function function=json.dump file={STDLIB}/json/__init__.py:120",
+        json__dump=f"type=function function=json.dump file={STDLIB}/json/__init__.py line=120",
     )
 
     (finding,) = detect(DETECTOR, run, KEPT)
