@@ -32,6 +32,9 @@ COLLECTORS: Final = frozenset({WORKER, ENVIRONMENT_WORKER, INFERENCE, DATA_LOADE
 LEAST_PRESENT: Final = 0.25
 """Part of the steady phase that a process has to be there for: what comes and goes does not count."""
 
+_STILL: Final = frozenset({WaitKind.SLEEP, WaitKind.UNKNOWN, WaitKind.OWN_EVENTS})
+"""Waits that no other process or thread of the run can end."""
+
 SHOWN_LINES: Final = 3
 
 _is_compiler: Final = files_of(lambda library: library.compilers)
@@ -92,7 +95,7 @@ def workloads(profile: Profile) -> tuple[Workload, ...]:
 def _workload(main: Activity, profile: Profile, python_us: int, all_us: int) -> Workload:
     own = [wait for wait in profile.waits if wait.thread == main.thread]
     for_others = [wait for wait in own if wait.kind in FOR_OTHERS]
-    still = [wait for wait in own if wait.kind in (WaitKind.SLEEP, WaitKind.UNKNOWN)]
+    still = [wait for wait in own if wait.kind in _STILL]
     waited_us = sum(wait.wall_us for wait in for_others)
     worked: dict[int, float] = defaultdict(float)
     for wait in for_others:

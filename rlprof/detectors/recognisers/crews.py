@@ -108,7 +108,7 @@ def paused_us(
 
 def _is_known(frame: Frame, kind: WaitKind | None) -> bool:
     """Tell whether it is known why a thread sleeps there, or not known where it sleeps."""
-    known = kind in FOR_OTHERS or kind in (WaitKind.LOCK, WaitKind.SLEEP)
+    known = kind in FOR_OTHERS or kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.OWN_EVENTS)
     return known or frame.function in UNLOCATED
 
 
