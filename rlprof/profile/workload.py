@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.libraries.known import files_of
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.finding import Location
-from rlprof.model.profile import Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import LEARNING
 from rlprof.profile.roles import (
@@ -139,6 +139,32 @@ def mean(values: Iterable[float]) -> float:
 def enough_of(loads: Collection[Workload]) -> int:
     """How many of ``loads`` would do if each worked all the time, at least one."""
     return max(1, ceil(sum(load.working for load in loads) - 0.05))
+
+
+def at_a_time(processes: Collection[int], profile: Profile) -> int:
+    """How many of ``processes`` there are at a time in the steady phase: of a worker that died and the one in its place, one.
+
+    What overlaps for less than ``LEAST_PRESENT`` of it does not count.
+    """
+    ends: list[tuple[int, int]] = []
+    for phase in profile.phases:
+        for process in profile.processes if phase.kind is PhaseKind.STEADY else ():
+            begun = max(process.started_us, phase.start_us)
+            ended = phase.end_us if process.ended_us is None else process.ended_us
+            if process.id in processes and begun < min(ended, phase.end_us):
+                ends += [(begun, 1), (min(ended, phase.end_us), -1)]
+    there: dict[int, int] = defaultdict(int)
+    number = before = 0
+    for at, change in sorted(ends):
+        there[number] += at - before
+        number, before = number + change, at
+    most = (
+        number
+        for number in sorted(there, reverse=True)
+        if sum(us for other, us in there.items() if other >= number)
+        >= LEAST_PRESENT * profile.steady_us
+    )
+    return next(most, 0) or min(1, len(processes))
 
 
 def group(loads: Collection[Workload]) -> str:
