@@ -283,6 +283,7 @@ KEPT = Script(
         for step in range(steps):
             with open(path, "w") as file: json.dump(history, file)
             with open(path, "w") as file: file.write(history)
+            path.write_text(json.dumps(history))
             learn()
     """,
 )
@@ -301,6 +302,19 @@ def test_json_on_the_line_of_an_opening_is_none_of_it():
     (finding,) = detect(DETECTOR, run, KEPT)
 
     assert finding.title == "files opened to be written at kept.py:5 take 20 % of the time"
+    assert claimed_s(profile_of(run, KEPT), finding) == pytest.approx(2.0)
+
+
+def test_json_that_is_made_to_be_written_is_no_writing():
+    write = KEPT.at("write_text", "train")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(1.0, write)
+    run.spends(1.0, write, f"{STDLIB}/pathlib.py:1080 Path.write_text")
+    run.spends(6.0, write, f"{STDLIB}/json/__init__.py:183 dumps")
+    run.spends(2.0, KEPT.at("learn()", "train"))
+
+    (finding,) = detect(DETECTOR, run, KEPT)
+
+    assert "writes to files at kept.py:7 take 20 %" in finding.title
     assert claimed_s(profile_of(run, KEPT), finding) == pytest.approx(2.0)
 
 
