@@ -7,7 +7,6 @@ the line that called it. The clock reads stacks that stand still as they are.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
@@ -88,8 +87,8 @@ class LateLooks:
         if min(eye_us, self._clock_us) < _FEWEST_US:
             return {}
         whole_us = sum(self._clock.values())
-        # Of a CPU that is shared the eye, which looks by CPU time, has fewer looks.
-        least = _LEAST_SHARE * math.sqrt(max(1.0, self._clock_us / eye_us))
+        # Of a CPU that is shared both tell less: the eye looks by CPU time, and the clock sees the same wait several times.
+        least = _LEAST_SHARE * max(1.0, self._clock_us / eye_us)
         more: dict[int, float] = {}
         for node, us in self._clock.items():
             looked = self._eye.get(node, 0.0) / eye_us

@@ -119,7 +119,7 @@ def test_those_in_which_its_cpu_was_taken_from_it_are():
 
 
 def test_of_a_cpu_that_it_shares_a_difference_is_luck_for_longer():
-    eye, clock = {ON_THE_CALL: 0.25}, {ON_THE_CALL: 0.97, IN_THE_CALLED: 0.03}
+    eye, clock = {ON_THE_CALL: 0.25}, {ON_THE_CALL: 0.93, IN_THE_CALLED: 0.07}
 
     assert placed(eye=eye, clock=clock, queued=0.75, sleeps=0.0) == {ON_THE_CALL: 0.25}
 
