@@ -218,8 +218,15 @@ def _own(skip: list[str], memo: list[str], with_: list[str]) -> list[PlannedFind
         module, qualname, value = _parts(text, "--with")
         file, colon, function = (value or "").rpartition(":")
         path = Path(file)
-        if not colon or not function.isidentifier() or not path.is_file():
+        if not file or not colon or not function.isidentifier():
             raise _bad(text, "--with", "train:compute_gae=faster.py:compute_gae")
+        if not path.is_file():
+            missing = "is no file" if path.exists() else "does not exist"
+            raise UsageError(
+                f"--with {text} takes {function} from {file}, which {missing}",
+                slug="bad-treatment",
+                hint=f"looked for at {path.absolute()}",
+            )
         part: dict[str, str | int] = {
             "what": "replaced",
             "with_file": str(path.resolve()),

@@ -16,6 +16,7 @@ from rlprof.detectors.recognisers.conversion_cost import (
     is_surely_large,
 )
 from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
+from rlprof.detectors.recognisers.history_sums import HistorySums
 from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -27,7 +28,7 @@ from rlprof.source.tensor_lists import seen_tensor_lines
 from rlprof.source.tensor_loops import tensor_loops
 from rlprof.source.values import Values
 from rlprof.syntax.module import Function, called_name
-from rlprof.syntax.origin import Origin, origin
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.07
@@ -84,6 +85,9 @@ _WRITES: Final = frozenset(
 )  # fmt: skip
 """Calls that hand on what a line converts."""
 
+_OF_ARRAYS: Final = frozenset({"numpy", "torch"})
+"""Packages that do no work of their own for what only converts."""
+
 
 @dataclass(slots=True)
 class _ConversionTime:
@@ -119,16 +123,22 @@ class _Search:
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._by_line: dict[tuple[str, int], Conversion] = {}
         of_batches = replay_lines_by_file(profile.sources)
+        of_histories: dict[str, set[int]] = defaultdict(set)
+        for history in HistorySums(profile, self.lines).found():
+            # An array that is needed all the same is still one that is made each time.
+            if not history.statistic.is_kept_too:
+                of_histories[history.place.file].add(history.place.line)
         values = Values(profile.values)
         for file in sorted(profile.sources):
             module = self.lines.module(file)
             if module is None:
                 continue
-            # They have a fix of their own: `replay-sampling`, `tensor-from-list`, `python-loop-over-tensor`.
+            # They have a fix of their own: `replay-sampling`, `tensor-from-list`, `python-loop-over-tensor`, `history-statistics`.
             of_others = {
                 *of_batches.get(file, {}),
                 *seen_tensor_lines(module, file, values),
                 *tensor_loops(profile.sources[file], values.tensors(file)),
+                *of_histories[file],
             }
             for conversion in find_conversions(module, partial(values.of, file)):
                 span = range(min(conversion.lines), max(conversion.lines) + 1)
@@ -223,13 +233,22 @@ class _Search:
             claim.weights[self.lines.line(top)] += self.tree.total_cost(top).wall_us
 
     def _calls_work(self, claim: _ConversionTime) -> bool:
-        """Tell whether it calls functions of the user's that convert nothing: the loop of a training, for one."""
+        """Tell whether it calls functions of the user's, or of libraries, that convert nothing: the loop of a training, for one."""
         return any(
-            self.lines.is_yours(self.tree.frame(node))
-            and (function := self._function(node)) is not None
-            and (self.tree.frame(node).file, id(function)) not in self._functions
+            self._works(node)
             for top in claim.tops
             for node in self.tree.subtree(top)
+            if node not in claim.nodes
+        )
+
+    def _works(self, node: int) -> bool:
+        frame = self.tree.frame(node)
+        if origin(frame) is Origin.LIBRARY:
+            return is_policy_file(frame.file) or installed_package(frame.file) not in _OF_ARRAYS
+        return (
+            self.lines.is_yours(frame)
+            and (function := self._function(node)) is not None
+            and (frame.file, id(function)) not in self._functions
         )
 
     def is_short(self, claim: _ConversionTime, steps: float) -> bool:

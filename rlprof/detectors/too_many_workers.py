@@ -16,6 +16,7 @@ from rlprof.profile.roles import LEARNER
 from rlprof.profile.workload import (
     COLLECTORS,
     Workload,
+    at_a_time,
     busiest_lines,
     group,
     mean,
@@ -54,26 +55,27 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
     busy = tuple(worker for worker in workers if worker.working >= MIN_WORKING)
     cores = profile.load.cores
-    if len(busy) < MIN_OVER * cores or mean(worker.queued for worker in busy) < MIN_QUEUED:
+    number = at_a_time([worker.process for worker in busy], profile)
+    if number < MIN_OVER * cores or mean(worker.queued for worker in busy) < MIN_QUEUED:
         return
     python = sum(worker.python_us for worker in busy)
     native = sum(worker.native_us for worker in busy)
     if native > MAX_NATIVE * (python + native):
         return
     yield Finding(
-        title=f"{group(busy)} share {_cores(cores)}",
-        savings=tuple(_savings(busy, profile)),
+        title=f"{group(busy[:number])} share {_cores(cores)}",
+        savings=tuple(_savings(number, profile)),
         locations=busiest_lines(busy, profile),
-        evidence=tuple(_evidence(busy, profile)),
+        evidence=tuple(_evidence(busy, number, profile)),
         fix=f"Try {max(1, floor(cores))} workers, with the same number of environments between them: "
         "that spares memory and start-up; the rate hardly changes where nobody else uses the cores.",
         confidence=Confidence.BOUNDED,
     )
 
 
-def _savings(busy: Collection[Workload], profile: Profile) -> Iterator[Saving]:
+def _savings(number: int, profile: Profile) -> Iterator[Saving]:
     """Yield, of the time that messages take, what goes when as many workers as cores get them."""
-    going = 1 - max(1, floor(profile.load.cores)) / len(busy)
+    going = 1 - max(1, floor(profile.load.cores)) / number
     moved = find_transport(profile.steady.nodes).keys() & set(profile.steady.hot_nodes())
     yield from working_time(
         profile.steady, moved, profile.wait_kinds, scaled(FEWER_MESSAGES, going)
@@ -84,9 +86,10 @@ def _cores(cores: float) -> str:
     return f"{count(cores)} core{'s' if cores != 1 else ''}"
 
 
-def _evidence(busy: Collection[Workload], profile: Profile) -> Iterator[str]:
+def _evidence(busy: Collection[Workload], number: int, profile: Profile) -> Iterator[str]:
+    at_once = f", {number} at a time," if number < len(busy) else ""
     yield (
-        f"{group(busy)} are ready to run {percent(mean(worker.working for worker in busy))} of the time, and "
+        f"{group(busy)}{at_once} are ready to run {percent(mean(worker.working for worker in busy))} of the time, and "
         f"wait {percent(mean(worker.queued for worker in busy))} of it for a core"
     )
     load = profile.load

@@ -127,7 +127,7 @@ class _Sources:
                 hint="rlprof changes files of yours alone; report it to the library, or do it in a copy",
             )
         file = self._file(name) if name in self._recorded else None
-        # Of Windows' editors, and not Python's.
+        # Run files of old have a byte order mark.
         recorded = self._recorded.get(name, "").removeprefix("\ufeff")
         module = parse(recorded) if file is not None else None
         if file is None or module is None:

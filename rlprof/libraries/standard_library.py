@@ -30,7 +30,8 @@ _STACK: Final = SlowCall(
 )
 _JSON: Final = SlowCall(
     "JSON is written or read in a loop",
-    "Arrays travel and rest as bytes (array.tobytes(), np.frombuffer), other data by pickle; what is a setting is read once.",
+    "Arrays travel and rest as bytes (array.tobytes(), np.frombuffer), other data by pickle; what is a setting is read once. "
+    "A list that grows is not written anew: append what is new to its file, a line each.",
     Range(0.5, 1.0),
 )
 _COMPRESSED: Final = SlowCall(

@@ -23,6 +23,8 @@ class WaitKind(Enum):
     JOIN = "join"
     """The end of a process or a thread."""
     EVENT_LOOP = "event loop"
+    OWN_EVENTS = "event loop of its own"
+    """In the event loop of a run of one thread: until a time of day, or for somebody outside of the run."""
     POLL = "poll"
     """A loop that asks again and again, asleep in between or not."""
     SLEEP = "sleep"

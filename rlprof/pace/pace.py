@@ -13,7 +13,7 @@ from rlprof.pace.phases import RunPhases, find_phases, phases_of
 from rlprof.pace.steps import Span, StepCounts, count_steps
 from rlprof.pace.throughput import measure_throughput
 from rlprof.pace.times import Times, importing_nodes, sum_times
-from rlprof.source.wait_kinds import classify_waits
+from rlprof.source.wait_kinds import kinds_of_waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def measure_pace(recording: Recording) -> Pace:
     counts = count_steps(recording)
     importing = importing_nodes(recording.nodes)
     times = sum_times(recording, importing)
-    kinds = classify_waits(recording.nodes, recording.sources)
+    kinds = kinds_of_waits(recording)
     found = find_phases(recording, counts, times, find_hang(recording, times, kinds))
     return Pace(
         counts=counts,

@@ -212,7 +212,7 @@ def _candidates(
     roles: Mapping[int, str],
 ) -> list[int]:
     """Processes that could end the wait: relatives, by what it waits in."""
-    if kind in (WaitKind.SLEEP, WaitKind.UNKNOWN):
+    if kind in (WaitKind.SLEEP, WaitKind.UNKNOWN, WaitKind.OWN_EVENTS):
         return []
     own = thread.process
     # An executor's result is awaited by a condition of threads, whoever works it out.

@@ -77,7 +77,8 @@ def _bound_by_wait(
     lock = kinds.get(WaitKind.LOCK, 0.0)
     gil = kinds.get(WaitKind.GIL, 0.0)
     asleep = kinds.get(WaitKind.SLEEP, 0.0) + kinds.get(WaitKind.UNKNOWN, 0.0)
-    most = max(for_others, lock, gil, asleep)
+    events = kinds.get(WaitKind.OWN_EVENTS, 0.0)
+    most = max(for_others, lock, gil, asleep, events)
     who = _named(own, roles, processes)
     if not most:
         return NOT_BOUND
@@ -104,6 +105,9 @@ def _bound_by_wait(
             f"waits between {between} in which none of them works ({percent(for_others)} of {who})"
         )
         return Bound(BoundBy.UNKNOWN, tuple(sorted(own)), for_others, text)
+    if most == events:
+        text = f"its event loop, in which {who} {_do(own, 'wait')} {percent(events)} of the time for timers, sockets or other programs"
+        return Bound(BoundBy.OUTSIDE, tuple(sorted(own)), events, text)
     text = f"no part of this run: {who} {_do(own, 'sleep')} {percent(asleep)} of the time"
     return Bound(BoundBy.OUTSIDE, tuple(sorted(own)), asleep, text)
 

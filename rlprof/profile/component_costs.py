@@ -13,6 +13,8 @@ from rlprof.model.counters import phase_of_counter
 from rlprof.profile.components import OTHER
 
 IPC_WAIT: Final = "IPC wait"
+EVENT_WAIT: Final = "event loop wait"
+"""In the event loop of a run of one thread, which waits for nobody in the run."""
 LOCK_WAIT: Final = "lock wait"
 GIL_WAIT: Final = "GIL wait"
 ASLEEP: Final = "asleep"
@@ -21,7 +23,7 @@ WAITING_FOR_A_CORE: Final = "waiting for a core"
 NO_PYTHON: Final = "threads without Python"
 """On a full host, where all CPU time counts: what BLAS, OpenMP and torch pools burn."""
 
-WAITS: Final = frozenset({IPC_WAIT, LOCK_WAIT, GIL_WAIT, ASLEEP, WAITING_FOR_A_CORE})
+WAITS: Final = frozenset({IPC_WAIT, EVENT_WAIT, LOCK_WAIT, GIL_WAIT, ASLEEP, WAITING_FOR_A_CORE})
 """Rows in which nothing gets done. No part of training has such a name."""
 
 SHARES_THE_WORK: Final = 0.25
@@ -35,6 +37,8 @@ def component_of(node: int, *, idle: bool, kind: WaitKind | None, names: Sequenc
     """The component of a node's idle or busy time: a wait for others is none of its caller's."""
     if kind is WaitKind.POLL or (idle and kind in FOR_OTHERS):
         return IPC_WAIT
+    if idle and kind is WaitKind.OWN_EVENTS:
+        return EVENT_WAIT
     if idle and kind is WaitKind.LOCK:
         return LOCK_WAIT
     if idle and kind is WaitKind.GIL:

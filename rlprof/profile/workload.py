@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.libraries.known import files_of
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.finding import Location
-from rlprof.model.profile import Profile
+from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import LEARNING
 from rlprof.profile.roles import (
@@ -31,6 +31,9 @@ COLLECTORS: Final = frozenset({WORKER, ENVIRONMENT_WORKER, INFERENCE, DATA_LOADE
 
 LEAST_PRESENT: Final = 0.25
 """Part of the steady phase that a process has to be there for: what comes and goes does not count."""
+
+_STILL: Final = frozenset({WaitKind.SLEEP, WaitKind.UNKNOWN, WaitKind.OWN_EVENTS})
+"""Waits that no other process or thread of the run can end."""
 
 SHOWN_LINES: Final = 3
 
@@ -92,7 +95,7 @@ def workloads(profile: Profile) -> tuple[Workload, ...]:
 def _workload(main: Activity, profile: Profile, python_us: int, all_us: int) -> Workload:
     own = [wait for wait in profile.waits if wait.thread == main.thread]
     for_others = [wait for wait in own if wait.kind in FOR_OTHERS]
-    still = [wait for wait in own if wait.kind in (WaitKind.SLEEP, WaitKind.UNKNOWN)]
+    still = [wait for wait in own if wait.kind in _STILL]
     waited_us = sum(wait.wall_us for wait in for_others)
     worked: dict[int, float] = defaultdict(float)
     for wait in for_others:
@@ -136,6 +139,32 @@ def mean(values: Iterable[float]) -> float:
 def enough_of(loads: Collection[Workload]) -> int:
     """How many of ``loads`` would do if each worked all the time, at least one."""
     return max(1, ceil(sum(load.working for load in loads) - 0.05))
+
+
+def at_a_time(processes: Collection[int], profile: Profile) -> int:
+    """How many of ``processes`` there are at a time in the steady phase: of a worker that died and the one in its place, one.
+
+    What overlaps for less than ``LEAST_PRESENT`` of it does not count.
+    """
+    ends: list[tuple[int, int]] = []
+    for phase in profile.phases:
+        for process in profile.processes if phase.kind is PhaseKind.STEADY else ():
+            begun = max(process.started_us, phase.start_us)
+            ended = phase.end_us if process.ended_us is None else process.ended_us
+            if process.id in processes and begun < min(ended, phase.end_us):
+                ends += [(begun, 1), (min(ended, phase.end_us), -1)]
+    there: dict[int, int] = defaultdict(int)
+    number = before = 0
+    for at, change in sorted(ends):
+        there[number] += at - before
+        number, before = number + change, at
+    most = (
+        number
+        for number in sorted(there, reverse=True)
+        if sum(us for other, us in there.items() if other >= number)
+        >= LEAST_PRESENT * profile.steady_us
+    )
+    return next(most, 0) or min(1, len(processes))
 
 
 def group(loads: Collection[Workload]) -> str:

@@ -38,6 +38,8 @@ class ThreadWindow:
     on_cpu_us: int | None = None
     """By the scheduler; None where the kernel does not tell."""
     run_queue_us: int = 0
+    sleeps: float = 1.0
+    """Part of its turns on a CPU that it ended itself, to wait; the others the kernel ended, for another thread."""
     trust_clock: bool = False
     """True if the clock's stacks of this process are hardly ever torn."""
     memory: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -54,6 +56,11 @@ class ThreadWindow:
         looked = self.eye or self.eye_before
         most = QUEUED if self.trust_clock and self.busy else CROWDED
         return bool(looked and self.on_cpu_us and self.run_queue_us > most * self.on_cpu_us)
+
+    @property
+    def woken_queue_us(self) -> float:
+        """Time it waited for a CPU where it had woken up, if a turn waits as long as any other."""
+        return self.run_queue_us * self.sleeps
 
     @property
     def clock_busy_us(self) -> int:

@@ -87,15 +87,17 @@ class LateLooks:
         if min(eye_us, self._clock_us) < _FEWEST_US:
             return {}
         whole_us = sum(self._clock.values())
+        # Of a CPU that is shared both tell less: the eye looks by CPU time, and the clock sees the same wait several times.
+        least = _LEAST_SHARE * max(1.0, self._clock_us / eye_us)
         more: dict[int, float] = {}
         for node, us in self._clock.items():
             looked = self._eye.get(node, 0.0) / eye_us
-            if us / self._clock_us - looked >= _LEAST_SHARE:
+            if us / self._clock_us - looked >= least:
                 more[node] = us / whole_us - looked
         late: dict[tuple[int, str, str], dict[int, float]] = defaultdict(dict)
         for node, us in self._eye.items():
             excess = us / eye_us - self._clock.get(node, 0.0) / self._clock_us
-            if excess >= _LEAST_SHARE:
+            if excess >= least:
                 late[self._stacks.call(node)][node] = excess
         moves: dict[int, dict[int, float]] = defaultdict(dict)
         for place, wanted in sorted(more.items(), key=itemgetter(1), reverse=True):
@@ -116,10 +118,14 @@ class LateLooks:
 
 
 def _is_comparable(seen: ThreadWindow) -> bool:
-    """True if both looked at the same time: of a wait for a CPU only the clock knows, of a call that goes on, too."""
+    """True if both tell where it works: of a call that goes on the eye says nothing yet, and the clock has a thread that has
+    woken up, and waits for a CPU, where it slept. One whose CPU is taken from it may stand anywhere, as often as it works there.
+    """
     ran = seen.clock_busy_us if seen.on_cpu_us is None else seen.on_cpu_us
     looked = sum(seen.eye.values())
-    return bool(seen.busy) and looked >= _COVERS * ran and seen.run_queue_us <= CROWDED * ran
+    woken = seen.woken_queue_us
+    at_work = ran + seen.run_queue_us - woken
+    return bool(seen.busy) and looked >= _COVERS * ran and woken <= CROWDED * at_work
 
 
 def _add(times: dict[int, float], more: Mapping[int, float]) -> None:

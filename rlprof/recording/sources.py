@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import tokenize
 from collections.abc import Iterable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Final
 
@@ -60,10 +62,27 @@ def read_source(file: str) -> str | None:
     try:
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
             return None  # Pseudo-files such as <string>, and generated code too long to show.
-        text = path.read_text(encoding="utf-8", errors="backslashreplace")
+        text = _as_python_reads(path.read_bytes())
     except (OSError, ValueError):
         return None
     return text if path.suffix in _OF_PYTHON or _is_script(path, text) else None
+
+
+def _as_python_reads(content: bytes) -> str:
+    """The text without a byte order mark, by the encoding that its first lines name, each line ended by a newline alone."""
+    try:
+        encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
+        return _decoded(content, encoding)
+    except (
+        SyntaxError,
+        LookupError,
+        ValueError,
+    ):  # No Python, or of an encoding that is none of text.
+        return _decoded(content, "utf-8")
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    return TextIOWrapper(BytesIO(content), encoding, errors="backslashreplace").read()
 
 
 def _is_script(path: Path, text: str) -> bool:

@@ -66,6 +66,7 @@ class _ThreadState:
     def __init__(self, number: int) -> None:
         self.number = number
         self.schedule: tuple[int, int] | None = None
+        self.switches: tuple[int, int] | None = None
 
 
 class TrackedProcess:
@@ -285,6 +286,16 @@ class TrackedProcess:
         if now is not None and before is not None:
             seen.on_cpu_us = now[0] - before[0]
             seen.run_queue_us = now[1] - before[1]
+        if tid == self.pid:
+            self._read_switches(state, seen)
+
+    def _read_switches(self, state: _ThreadState, seen: ThreadWindow) -> None:
+        status = procfs.read_status(self.pid)
+        now = None if status is None else (status.voluntary_switches, status.involuntary_switches)
+        before, state.switches = state.switches, now
+        if now is not None and before is not None and now != before:
+            slept = now[0] - before[0]
+            seen.sleeps = slept / (slept + now[1] - before[1])
 
     def _thread_clock(self, state: _ThreadState, seen: ThreadWindow) -> ThreadClock:
         wall = seen.clock_wall_us or seen.bare_wall_us

@@ -28,10 +28,9 @@ _FUNCTIONS: Final[Mapping[str, Sink]] = {
     "os.fsync": Sink.SYNCS,
     "os.fdatasync": Sink.SYNCS,
     "os.sync": Sink.SYNCS,
-    "json.dump": Sink.FILES,
     "numpy.savetxt": Sink.FILES,
 }
-_METHODS: Final[Mapping[str, Sink]] = {
+METHODS: Final[Mapping[str, Sink]] = {
     "write": Sink.FILES,
     "writelines": Sink.FILES,
     "flush": Sink.SYNCS,
@@ -96,14 +95,14 @@ def _by_function(name: str, call: ast.Call, known: Mapping[str, Value]) -> Sink 
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
     path = name.split(".")
-    if len(path) < 2 or path[-2] not in _CLASSES or path[-1] not in _METHODS:
+    if len(path) < 2 or path[-2] not in _CLASSES or path[-1] not in METHODS:
         return None
     if path[0] == "asyncio":
         return None  # Its ``StreamWriter`` writes to a socket or a pipe.
     on = value_of(receiver(call) or call.func, known)
     if on is not None and on.is_standard:
         return Sink.PRINT
-    return None if on is not None and on.type.endswith(_IN_MEMORY) else _METHODS[path[-1]]
+    return None if on is not None and on.type.endswith(_IN_MEMORY) else METHODS[path[-1]]
 
 
 def _by_name(call: ast.Call, files: Collection[str]) -> Sink | None:
@@ -116,7 +115,7 @@ def _by_name(call: ast.Call, files: Collection[str]) -> Sink | None:
     if name in _ON_FILES and _TEXT_OUTPUT.search(on):
         return Sink.PRINT
     if name in _ON_FILES and (on in files or is_called_a_file(on)):
-        return _METHODS[name]
+        return METHODS[name]
     if (name in _SYNCS and on == "os") or name == "commit":
         return Sink.SYNCS
     if name == "execute" and _DATABASE.search(on):

@@ -12,7 +12,7 @@ from typing import Final
 
 from rlprof.libraries.known import functions_of
 from rlprof.model.activity import WaitKind
-from rlprof.model.recording import NO_PARENT, Frame, Node
+from rlprof.model.recording import NO_PARENT, Frame, Node, Recording
 from rlprof.source.waiting import waiting_lines
 from rlprof.syntax.origin import Origin, origin_of_file
 
@@ -38,6 +38,17 @@ def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[in
         elif wait_of(frame) is WaitKind.POLL:
             kinds[number] = WaitKind.POLL
     return kinds
+
+
+def kinds_of_waits(recording: Recording) -> dict[int, WaitKind]:
+    """The same of a recording, whose threads and processes tell whether an event loop can wait for another of them."""
+    kinds = classify_waits(recording.nodes, recording.sources)
+    if len(recording.processes) > 1 or len(recording.threads) > 1:
+        return kinds
+    return {
+        node: WaitKind.OWN_EVENTS if kind is WaitKind.EVENT_LOOP else kind
+        for node, kind in kinds.items()
+    }
 
 
 def _said_by_source(frame: Frame, sources: Mapping[str, str]) -> WaitKind | None:

@@ -14,6 +14,7 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_MESSAGES
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
+from rlprof.profile.workload import at_a_time
 
 WAKE_UP_US: Final = calibrated(
     Range(2.0, 16.0),
@@ -94,7 +95,7 @@ def best_change(crews: Sequence[CrewWork], steps: float, profile: Profile) -> Ot
     """One process, or as many workers as cores with several environments each."""
     changes = [_in_one_process(crews, steps, profile)]
     workers = int(profile.load.cores)
-    if workers > 1 and all(workers < len(parts.crew.servants) for parts in crews):
+    if workers > 1 and all(workers < _at_a_time(parts, profile) for parts in crews):
         changes.append(_in_fewer_workers(crews, profile, workers))
     return min(changes, key=lambda change: (change.middle_us, change.workers))
 
@@ -140,7 +141,7 @@ def _in_fewer_workers(crews: Sequence[CrewWork], profile: Profile, workers: int)
     crowd = crowding(profile.load, profile.steady_us)
     low = high = 0.0
     for parts in crews:
-        fewer = workers / len(parts.crew.servants)
+        fewer = workers / _at_a_time(parts, profile)
         shared = parts.master.transport_cpu_us * fewer
         shared += (parts.servants.own_cpu_us + parts.servants.transport_cpu_us * fewer) / workers
         # Environments that sleep side by side now do so one after the other in each worker.
@@ -150,6 +151,11 @@ def _in_fewer_workers(crews: Sequence[CrewWork], profile: Profile, workers: int)
         high += _own_us(parts.master, crowd.high) + shared * crowd.high + stays
     left = Range(low * FEWER_MESSAGES.low, high * FEWER_MESSAGES.high)
     return _bounded(left, workers, crews, profile)
+
+
+def _at_a_time(parts: CrewWork, profile: Profile) -> int:
+    """How many workers there are, of which some may have been replaced."""
+    return at_a_time([servant.process for servant in parts.crew.servants], profile)
 
 
 def _own_us(master: Split, crowd: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame, Process
 from rlprof.profile.roles import DATA_LOADER, INFERENCE, LEARNER, LOGGER, SERVICES
-from rlprof.source.lines import last_name
+from rlprof.source.lines import Line, last_name
 from rlprof.syntax.origin import Origin, origin
 
 LEAST_WAITING: Final = calibrated(
@@ -108,7 +108,7 @@ def paused_us(
 
 def _is_known(frame: Frame, kind: WaitKind | None) -> bool:
     """Tell whether it is known why a thread sleeps there, or not known where it sleeps."""
-    known = kind in FOR_OTHERS or kind in (WaitKind.LOCK, WaitKind.SLEEP)
+    known = kind in FOR_OTHERS or kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.OWN_EVENTS)
     return known or frame.function in UNLOCATED
 
 
@@ -134,9 +134,7 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
     crews: dict[int, list[Activity]] = {}
     for process in profile.processes:
         servant = mains.get(process.id)
-        if servant is None or servant.role in _ELSEWHERE or not _takes_orders(servant):
-            continue
-        if loads_data(servant.tree):
+        if servant is None or servant.role in _ELSEWHERE or loads_data(servant.tree):
             continue
         boss = next(
             (
@@ -149,9 +147,9 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
         if boss is not None:
             crews.setdefault(boss, []).append(servant)
     return tuple(
-        Crew(mains[boss], tuple(servants))
-        for boss, servants in sorted(crews.items())
-        if _gives_orders(mains[boss])
+        Crew(mains[boss], servants)
+        for boss, workers in sorted(crews.items())
+        if _gives_orders(mains[boss]) and (servants := _servants(workers))
     )
 
 
@@ -180,11 +178,48 @@ def _bosses(process: Process, by_pid: Mapping[int, Process], profile: Profile) -
         current = by_pid.get(current.ppid)
 
 
-def _takes_orders(activity: Activity) -> bool:
-    """Tell whether it sleeps until a message comes; ``get_nowait`` and the like do not wait."""
-    tree = activity.tree
-    asleep = sum(tree.total_cost(node).idle_us for node in _entries(tree, _RECEIVES))
-    return asleep >= LEAST_WAITING * activity.wall_us
+def _servants(workers: Iterable[Activity]) -> tuple[Activity, ...]:
+    """Those that take orders, by themselves or with the others that wait at the same line: for a core that is not free some of them wait longer,
+    and sleep less.
+    """
+    waiting = [_Waiting.of(worker) for worker in workers]
+    together: dict[Line, list[_Waiting]] = defaultdict(list)
+    for each in waiting:
+        for line in each.lines:
+            together[line].append(each)
+    return tuple(
+        each.worker
+        for each in waiting
+        if _take_orders([each]) or any(_take_orders(together[line]) for line in each.lines)
+    )
+
+
+def _take_orders(workers: Sequence[_Waiting]) -> bool:
+    """Tell whether they sleep until a message comes; ``get_nowait`` and the like do not wait."""
+    asleep = sum(each.asleep_us for each in workers)
+    return asleep >= LEAST_WAITING * sum(each.worker.wall_us for each in workers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A worker's waits for messages."""
+
+    worker: Activity
+    asleep_us: int
+    lines: frozenset[Line]
+    """Those that ask for one."""
+
+    @classmethod
+    def of(cls, worker: Activity) -> _Waiting:
+        tree = worker.tree
+        entries = list(_entries(tree, _RECEIVES))
+        callers = (tree.nodes[node].parent for node in entries)
+        frames = (tree.frame(caller) for caller in callers if caller != NO_PARENT)
+        return cls(
+            worker,
+            sum(tree.total_cost(node).idle_us for node in entries),
+            frozenset(Line(frame.file, frame.line, frame.function) for frame in frames),
+        )
 
 
 def _gives_orders(activity: Activity) -> bool:

@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
-from rlprof.libraries.questions import is_of_log_records
+from rlprof.libraries.questions import is_of_log_records, slow_call_of
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.callees import callee
 from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import UserLines, begins_process, last_name
-from rlprof.source.outputs import output
+from rlprof.source.outputs import METHODS, output
 from rlprof.source.values import Values
 from rlprof.source.wait_kinds import wait_of
 from rlprof.source.waiting_calls import may_wait
@@ -50,6 +50,8 @@ _WRITERS: Final = {
 _written_by: Final = kind_of(_WRITERS, lambda library: library.sinks)
 
 ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
+_OPENED_AND_WRITTEN: Final = frozenset({Sink.OPENING, Sink.FILES})
+"""On one line nobody knows which of them takes how much."""
 
 _is_text_library: Final = files_of(lambda library: library.makes_text)
 _TEXT_METHODS: Final = frozenset({"__str__", "__repr__", "__format__"})
@@ -142,7 +144,7 @@ class _OutputLines:
         beside = [call for each in calls for call in each.beside]
         return _OnLine(
             next(sink for sink in Sink if sink in sinks),
-            is_alone=not others,
+            is_alone=not others and not sinks.issuperset(_OPENED_AND_WRITTEN),
             waits=any(map(may_wait, others + beside)),
             beside=frozenset(map(called_name, beside)) - _CHEAP,
         )
@@ -228,6 +230,7 @@ def find_output(lines: UserLines, values: Values) -> Output:
         elif (
             parent in found
             and _is_for_output(frame)
+            and not (found[parent] in ON_FILES and _is_a_slow_call(frame))
             and not own.is_beside(frame, tree.frame(parent))
         ):
             found[node] = found[parent]
@@ -277,6 +280,11 @@ def _is_for_output(frame: Frame) -> bool:
     if last_name(frame.function) in _TEXT_METHODS or frame.function == GC_FUNCTION:
         return True
     return origin(frame) is Origin.STDLIB or _is_text_library(frame.file)
+
+
+def _is_a_slow_call(frame: Frame) -> bool:
+    """Tell whether it makes what is written in a way that is a finding of its own (``file.write(json.dumps(history))``)."""
+    return slow_call_of(frame) is not None and last_name(frame.function) not in METHODS
 
 
 def _library_sink(frame: Frame, emits_below: bool) -> Sink | None:

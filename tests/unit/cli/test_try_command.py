@@ -101,7 +101,6 @@ WRONG = [
     ("--memo", "train:Env.step=3"),
     ("--with", "train:compute_gae"),
     ("--with", "train:compute_gae=faster.py"),
-    ("--with", "train:compute_gae=gone.py:compute_gae"),
     ("--with", "compute_gae=faster.py:compute_gae"),
     ("--with", "train:compute_gae=faster.py:"),
     ("--skip", "learner:publish=0"),
@@ -117,6 +116,18 @@ def test_what_names_nothing_is_told_with_an_example(option, text, faster, comman
     assert answer.exit_code == EXIT_USAGE
     assert f"{option} {text} does not name what it is to change" in answer.stderr
     assert f"for example {option} " in answer.stderr
+    assert "bad-treatment" in answer.stderr
+    assert [*faster.parent.iterdir()] == [faster]
+
+
+@pytest.mark.parametrize(
+    ("file", "what"), [("gone.py", "does not exist"), (".", "is no file")], ids=["gone", "a folder"]
+)
+def test_a_file_that_is_not_there_is_told(file, what, faster, command_line):
+    answer = command_line("try", "--with", f"train:main={file}:foo", "train.py")
+
+    assert answer.exit_code == EXIT_USAGE
+    assert f"takes foo from {file}, which {what}" in answer.stderr
     assert "bad-treatment" in answer.stderr
     assert [*faster.parent.iterdir()] == [faster]
 

@@ -649,6 +649,48 @@ def test_the_loop_of_a_training_is_not_claimed_for_a_conversion_in_it():
     assert claimed_s(profile_of(run, PACKED), finding) == pytest.approx(7.0)
 
 
+STEPS_IT = Script(
+    "steps_it.py",
+    """
+    import numpy as np
+
+    def main(env, returns, best):
+        while True:
+            returns.append(env.step(0))
+            if np.mean(returns) > best: best = 1
+            together = np.array(list(returns))
+    """,
+)
+
+
+def beside_an_environment(piece: str) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main", steps=STEPS)
+    run.spends(9.0, STEPS_IT.at(piece, "main"))
+    return run.spends(
+        1.0,
+        STEPS_IT.at("env.step", "main"),
+        f"{SITE}/gymnasium/wrappers/common.py:130 TimeLimit.step",
+    )
+
+
+def test_the_environment_that_a_loop_steps_is_not_the_conversions():
+    run = beside_an_environment("together")
+
+    (finding,) = detect(DETECTOR, run, STEPS_IT)
+
+    assert claimed_s(profile_of(run, STEPS_IT), finding) == pytest.approx(9.0)
+    assert not any("nearly all" in text for text in finding.evidence)
+
+
+def test_a_mean_of_all_that_was_gathered_is_left_to_its_own_finding():
+    run = beside_an_environment("np.mean")
+    looks = [f"type=list length={length} items=builtins.float" for length in (400, 800, 1600, 3200)]
+    run.sees(STEPS_IT.at("np.mean", "main"), returns=looks)
+
+    assert detect(DETECTOR, run, STEPS_IT) == []
+    assert ranked(run, STEPS_IT)[0].finding.detector == "history-statistics"
+
+
 def test_a_line_that_calls_other_things_is_told_where_much_is_converted():
     line = ONE_LINE.at("batch = np.array", "learn")
     for length, is_told in (("32", False), ("4096", True)):

@@ -97,6 +97,27 @@ def test_finds_pipes_that_outweigh_a_cheap_environment():
     assert "SyncVectorEnv" in finding.fix
 
 
+def test_a_worker_that_hardly_sleeps_is_one_of_those_that_wait_at_its_line():
+    """For a core, as long as it would have slept for its next message."""
+    run = a_vector_env(env_s=0.2, pipe_s=1.5)
+    run.process("worker").spends(8.0, ANSWER, STEP).spends(1.5, ANSWER, *GIVE)
+    run.spends(0.5, ORDER, *TAKE, idle=True)
+
+    (finding,) = found(run)
+
+    assert finding.title.startswith("messages of 5 environment workers cost ")
+
+
+def test_one_that_asks_elsewhere_and_hardly_sleeps_is_none_of_them():
+    run = a_vector_env(env_s=0.2, pipe_s=1.5)
+    run.process("worker").spends(9.5, "actor.py:3 act", STEP)
+    run.spends(0.5, "actor.py:9 refresh", *TAKE, idle=True)
+
+    (finding,) = found(run)
+
+    assert finding.title.startswith("messages of 4 environment workers cost ")
+
+
 @pytest.mark.parametrize(("size", "times"), [(LARGE_BYTES * 0.9, 1), (LARGE_BYTES * 1.1, 0)])
 def test_what_large_messages_hold_is_another_finding(size: float, times: int):
     # The counts are those of the last worker.

@@ -274,6 +274,59 @@ def test_rows_that_are_flushed_are_told_as_flushes_and_may_be_kept():
     assert [saving.removable.low for saving in finding.savings] == [0.9, 0.0]
 
 
+KEPT = Script(
+    "kept.py",
+    """
+    import json
+
+    def train(path, history, steps):
+        for step in range(steps):
+            with open(path, "w") as file: json.dump(history, file)
+            with open(path, "w") as file: file.write(history)
+            path.write_text(json.dumps(history))
+            learn()
+    """,
+)
+OPEN_AND_DUMP, OPEN_AND_WRITE = KEPT.at("json.dump", "train"), KEPT.at("file.write", "train")
+
+
+def test_json_on_the_line_of_an_opening_is_none_of_it():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(2.0, OPEN_AND_DUMP)
+    run.spends(7.0, OPEN_AND_DUMP, f"{STDLIB}/json/__init__.py:179 dump")
+    run.spends(1.0, KEPT.at("learn()", "train"))
+    run.sees(
+        OPEN_AND_DUMP,
+        json__dump=f"type=function function=json.dump file={STDLIB}/json/__init__.py line=120",
+    )
+
+    (finding,) = detect(DETECTOR, run, KEPT)
+
+    assert finding.title == "files opened to be written at kept.py:5 take 20 % of the time"
+    assert claimed_s(profile_of(run, KEPT), finding) == pytest.approx(2.0)
+
+
+def test_json_that_is_made_to_be_written_is_no_writing():
+    write = KEPT.at("write_text", "train")
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(1.0, write)
+    run.spends(1.0, write, f"{STDLIB}/pathlib.py:1080 Path.write_text")
+    run.spends(6.0, write, f"{STDLIB}/json/__init__.py:183 dumps")
+    run.spends(2.0, KEPT.at("learn()", "train"))
+
+    (finding,) = detect(DETECTOR, run, KEPT)
+
+    assert "writes to files at kept.py:7 take 20 %" in finding.title
+    assert claimed_s(profile_of(run, KEPT), finding) == pytest.approx(2.0)
+
+
+def test_what_is_opened_and_written_on_one_line_is_either():
+    run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, OPEN_AND_WRITE)
+
+    (finding,) = detect(DETECTOR, run.spends(6.0, KEPT.at("learn()", "train")), KEPT)
+
+    assert "up to 40 %" in finding.title
+    assert finding.savings[0].removable.low < 0.5
+
+
 def test_rows_that_are_hardly_flushed_are_told_as_rows():
     run = a_ledger(rows=3.0, flushes=0.2).spends(3.0, *IN_A_ROW).spends(0.2, *IN_A_FLUSH)
 

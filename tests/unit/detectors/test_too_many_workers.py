@@ -13,7 +13,7 @@ from rlprof.detectors.too_many_workers import (
 )
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding
-from rlprof.model.recording import Gauge
+from rlprof.model.recording import Gauge, Recording
 from rlprof.profile.build import build_profile
 from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
@@ -55,6 +55,39 @@ def test_says_that_workers_take_turns():
     assert "ready to run 100 % of the time, and wait 75 % of it for a core" in finding.evidence[0]
     assert finding.evidence[1] == "the run wants 8.0 cores and has 2"
     assert "Try 2 workers" in finding.fix
+
+
+def replaced(workers: int, *, cores: float) -> RunBuilder:
+    """Half of the workers are there for the first half of the time, the others for the second."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": str(cores)})
+    run.process("main").spends(10.0, "train.py:9 <module>", RECV, idle=True)
+    for name in range(workers):
+        run.process(f"worker {name}", steps=1_000).spends(5.0, STEP, cpu=0.25)
+    return run
+
+
+def lived(run: RunBuilder, workers: int) -> Recording:
+    recording = run.recording()
+    steady_us = recording.windows[-1].end_us
+    halves = [(0, steady_us // 2), (steady_us // 2, steady_us)]
+    processes = [
+        replace(process, started_us=start, ended_us=end)
+        for process in recording.processes[1:]
+        for start, end in [halves[(process.id - 1) // (workers // 2)]]
+    ]
+    return replace(recording, processes=(recording.processes[0], *processes))
+
+
+@pytest.mark.parametrize(
+    ("workers", "told"), [(4, []), (8, ["4 environment workers share 2 cores"])]
+)
+def test_workers_that_were_replaced_share_the_cores_with_nobody(workers: int, told: list[str]):
+    profile = build_profile(lived(replaced(workers, cores=2), workers))
+
+    findings = list(DETECTOR.in_samples.detect(profile))
+
+    assert [finding.title for finding in findings] == told
+    assert all("8 environment workers, 4 at a time, are" in each.evidence[0] for each in findings)
 
 
 def test_silent_just_under_its_thresholds():

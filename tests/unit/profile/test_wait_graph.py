@@ -180,6 +180,35 @@ def test_bound_by_naps_while_no_thread_works():
     assert "waits between threads in which none of them works" in bound.text
 
 
+SELECT = (
+    f"{STDLIB}/asyncio/base_events.py:1922 BaseEventLoop._run_once",
+    f"{STDLIB}/selectors.py:468 EpollSelector.select",
+)
+
+
+def an_event_loop() -> RunBuilder:
+    run = a_run().process("main", steps=1000).spends(1.0, "train.py:5 actor")
+    return run.spends(9.0, "train.py:9 <module>", *SELECT, idle=True)
+
+
+def test_one_thread_waits_in_its_event_loop_for_nobody_in_the_run():
+    profile = build_profile(an_event_loop().recording())
+
+    assert profile.bound.by is BoundBy.OUTSIDE
+    assert profile.bound.text == (
+        "its event loop, in which the main process (pid 1000) waits 90 % of the time for timers, sockets or other programs"
+    )
+    assert [part.name for part in profile.components] == ["event loop wait", "other"]
+
+
+def test_beside_another_process_an_event_loop_may_wait_for_it():
+    run = an_event_loop().process("worker").spends(9.0, "env.py:5 step")
+
+    profile = build_profile(run.recording())
+
+    assert the_wait(profile, 0, WaitKind.EVENT_LOOP).on == ((1, pytest.approx(0.9)),)
+
+
 def test_bound_by_nothing_in_the_run_when_it_sleeps():
     run = a_run().process("main", steps=100).source("train.py", "import time\ntime.sleep(1)\n")
     run.spends(9.0, "train.py:2 pace", idle=True).spends(1.0, "train.py:1 step")

@@ -23,6 +23,22 @@ def test_programs_are(tmp_path, name: str, text: str):
 
 
 @pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\xef\xbb\xbfx = 1\r\ny = 2\r\n", "x = 1\ny = 2\n"),
+        (b"# -*- coding: latin-1 -*-\nx = '\xe4'\n", "# -*- coding: latin-1 -*-\nx = 'ä'\n"),
+        (b"x = 'ok'  # \xe4\n", "x = 'ok'  # \\xe4\n"),
+        (b"# coding: zip\nx = 1\n", "# coding: zip\nx = 1\n"),
+        (b"# coding: nothing\nx = 1\n", "# coding: nothing\nx = 1\n"),
+    ],
+)
+def test_they_are_kept_as_python_reads_them(tmp_path, content: bytes, text: str):
+    (tmp_path / "train.py").write_bytes(content)
+
+    assert read_source(str(tmp_path / "train.py")) == text
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("conf.yaml", "password: hunter2\n"),

@@ -24,7 +24,13 @@ Times = Mapping[Stack, float]
 
 
 def placed(
-    *, eye: Times, clock: Times, torn: float = 0.0, queued: float = 0.0, windows: int = 40
+    *,
+    eye: Times,
+    clock: Times,
+    torn: float = 0.0,
+    queued: float = 0.0,
+    sleeps: float = 1.0,
+    windows: int = 40,
 ) -> dict[Stack, float]:
     """Where the eye's time of a window goes after ``windows`` of a second; times in seconds."""
     stacks = StackTable()
@@ -32,7 +38,12 @@ def placed(
     seen = {nodes[stack]: 1e6 * seconds for stack, seconds in eye.items()}
     whole = {nodes[stack]: round(1e6 * seconds) for stack, seconds in clock.items()}
     window = ThreadWindow(
-        busy=whole, eye=seen, torn_us=round(1e6 * torn), run_queue_us=round(1e6 * queued)
+        busy=whole,
+        eye=seen,
+        torn_us=round(1e6 * torn),
+        on_cpu_us=round(sum(seen.values())) if queued else None,
+        run_queue_us=round(1e6 * queued),
+        sleeps=sleeps,
     )
     late = LateLooks(stacks)
     told: Mapping[int, float] = {}
@@ -90,10 +101,27 @@ def test_windows_that_the_eye_does_not_explain_are_not_compared():
     assert told == {ON_THE_CALL: 0.5}
 
 
-def test_nor_are_those_in_which_it_waited_for_a_cpu():
+def test_nor_are_those_in_which_it_waited_for_a_cpu_where_it_woke_up():
     told = placed(eye={ON_THE_CALL: 1.0}, clock={IN_THE_CALLED: 1.0}, queued=0.2)
 
     assert told == {ON_THE_CALL: 1.0}
+
+
+def test_those_in_which_its_cpu_was_taken_from_it_are():
+    told = placed(
+        eye={ON_THE_CALL: 0.2, BEFORE_IT: 0.05},
+        clock={IN_THE_CALLED: 0.8, BEFORE_IT: 0.2},
+        queued=0.75,
+        sleeps=0.05,
+    )
+
+    assert told == pytest.approx({IN_THE_CALLED: 0.2, BEFORE_IT: 0.05})
+
+
+def test_of_a_cpu_that_it_shares_a_difference_is_luck_for_longer():
+    eye, clock = {ON_THE_CALL: 0.25}, {ON_THE_CALL: 0.93, IN_THE_CALLED: 0.07}
+
+    assert placed(eye=eye, clock=clock, queued=0.75, sleeps=0.0) == {ON_THE_CALL: 0.25}
 
 
 def test_little_is_no_evidence():

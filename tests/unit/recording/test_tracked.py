@@ -9,6 +9,8 @@ import pytest
 
 from rlprof.model.recording import Frame, Thread
 from rlprof.recording import procfs
+from rlprof.recording.combine import ThreadWindow
+from rlprof.recording.late_looks import LateLooks
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
@@ -70,3 +72,23 @@ def test_a_process_that_is_gone_works_no_longer_than_it_lived():
     (clock,) = worker.close_window(now_us=1_500_000, length_us=500_000).clocks
 
     assert clock.on_cpu_us == clock.wall_us == 100_000
+
+
+def test_turns_that_the_kernel_ended_are_told_from_those_that_the_thread_ended(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    turns = iter([(10, 100), (12, 106)])
+    schedule = iter([(0, 0), (100_000, 100_000), (200_000, 400_000)])
+    monkeypatch.setattr(procfs, "read_status", lambda _pid: procfs.ProcessStatus(0, *next(turns)))
+    monkeypatch.setattr(procfs, "read_schedule", lambda _pid, _tid: next(schedule))
+    worker = a_worker(ended_us=None, saw=[])
+    seen: list[ThreadWindow] = []
+    monkeypatch.setattr(LateLooks, "placed", lambda _self, window: seen.append(window) or {})
+
+    for now_us in (2_000_000, 2_250_000):
+        worker.close_window(now_us=now_us, length_us=250_000)
+
+    assert [(window.sleeps, window.woken_queue_us) for window in seen] == [
+        (1.0, 100_000.0),
+        (0.25, 75_000.0),
+    ]

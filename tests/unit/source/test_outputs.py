@@ -49,7 +49,7 @@ def test_goes_by_names_where_nothing_was_seen(line, told):
     [
         ("from os import fdatasync as settle", "settle(d)", Sink.SYNCS),
         ("import os as system", "system.write(d, data)", Sink.FILES),
-        ("import json\nkeep = json.dump", "keep(row, out)", Sink.FILES),
+        ("import json\nkeep = json.dump", "keep(row, out)", None),
         ("from mine import fsync", "fsync(d)", None),
         ("from .mine import fsync as settle", "settle(d)", None),
     ],
