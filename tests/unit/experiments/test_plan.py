@@ -201,8 +201,10 @@ def test_it_goes_from_one_process_to_another():
 # Each treatment
 
 
-def a_patient(finding: Finding, *, run: RunBuilder | None = None) -> Patient:
-    profile = profile_of(run or a_run().process("main"), TRAIN)
+def a_patient(
+    finding: Finding, *, run: RunBuilder | None = None, script: Script = TRAIN
+) -> Patient:
+    profile = profile_of(run or a_run().process("main"), script)
     return Patient(finding, profile.sources, Values(profile.values), "/project")
 
 
@@ -257,6 +259,34 @@ def test_texts_of_all_log_lines_are_built_late():
         ("if-logged", LOG_LINE[1], "step"),
         ("if-logged", CALL_LINE[1], "main"),
     ]
+
+
+SIDES = Script(
+    "sides.py",
+    """
+    class Agent:
+        def train(self, log, s):
+            log.debug(f"weights {self.learn(s)}")
+            log.debug("state %s", s); log.debug(f"loss {self.learn(s)}")
+            log.debug(f"state {s.sum()}")
+    """,
+)
+
+
+@pytest.mark.parametrize("piece", ["weights", "loss"])
+def test_a_message_that_does_more_than_make_text_is_refused_as_its_fix_is(piece):
+    patient = a_patient(a_finding(("sides.py", SIDES.line(piece))), script=SIDES)
+
+    with pytest.raises(CannotTreatError, match=r"^self\.learn\(\) is called for its message"):
+        by_id("lazy-log-text").parts(patient)
+
+
+def test_of_further_messages_such_ones_are_left_out():
+    lines = [("sides.py", SIDES.line(piece)) for piece in ("s.sum()", "weights")]
+
+    (part,) = by_id("lazy-log-text").parts(a_patient(a_finding(*lines), script=SIDES))
+
+    assert part["lines"] == str(SIDES.line("s.sum()"))
 
 
 def test_the_call_that_makes_a_tensor_is_found():
