@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import weakref
 from typing import Any
 
 import pytest
@@ -485,6 +486,33 @@ def test_loggers_kept_by_objects_and_adapters_are_asked(logs, its_try):
             logs.Agent(logger).step(logs.Q())
 
     assert not logs.built
+
+
+def test_adapters_that_are_made_for_each_message_are_let_go(logs, its_try):
+    logger, left = logging.Logger("quiet", logging.ERROR), []
+
+    with its_try.on(logs.edit("if-logged", logs.Agent.step, '"step %s"')):
+        for _ in range(100):
+            adapter = logging.LoggerAdapter(logger, {})
+            left.append(weakref.ref(adapter))
+            logs.Agent(adapter).step(logs.Q())
+            del adapter
+        assert its_try.turn().reached == 100
+
+    assert logs.built == []
+    assert [each for each in left if each() is not None] == []
+
+
+def test_a_logger_with_a_method_of_its_own_is_called_whatever_the_level(logs, its_try):
+    quiet, own = logging.Logger("quiet", logging.ERROR), logging.Logger("own", logging.ERROR)
+    seen = []
+    own.debug = lambda *_: seen.append(1)
+
+    with its_try.on(logs.edit("if-logged", logs.Agent.step, '"step %s"')):
+        for logger in (quiet, own, quiet):
+            logs.Agent(logger).step(logs.Q())
+
+    assert seen == [1]
 
 
 def test_a_method_of_the_programs_is_called_whatever_the_level(logs, its_try):

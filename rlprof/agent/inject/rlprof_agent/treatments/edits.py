@@ -32,8 +32,10 @@ _ALIKE = ("co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_ce
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
 _NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 _NONE = compile("", "", "exec")
-_ASKED_BY = ("log", "_log", "isEnabledFor", "getEffectiveLevel")
+_ASKED_BY = frozenset(("log", "_log", "isEnabledFor", "getEffectiveLevel"))
 """Methods that those for levels go through."""
+_CLASSES = 64
+"""Classes of loggers that are known at a time: a program may make those, too."""
 _SCOPES = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _WITHIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 """Statements that do the same in a ``with`` block."""
@@ -278,32 +280,35 @@ def _is_logged(asked: AskedPart) -> Any:
     logging = library("logging")
 
     kinds = logging.Logger, logging.LoggerAdapter
-    known: dict[Any, Any] = {}
-    """Loggers that are the standard library's own, by method; for as long as the treatment is there."""
+    known: dict[Any, bool] = {}
+    """Classes of loggers, by method: True where theirs are the standard library's own. Not the loggers: a program may make one for each step."""
 
     def is_wanted(logger: Any, method: str, level: int) -> bool:
         asked.reached[0] += 1
-        own = known.get((id(logger), method))
-        if own is not None:
-            return bool(own.isEnabledFor(level))
-        if logger is logging:
-            logger = logging.root
-            if not logger.handlers:
-                return True  # The call would make one.
-        if not isinstance(logger, kinds):
+        kind = type(logger)
+        is_own = known.get((kind, method))
+        if is_own is None:
+            if logger is logging:
+                # Where the root logger has no handler the call would make one.
+                return not logging.root.handlers or bool(logging.root.isEnabledFor(level))
+            if len(known) >= _CLASSES:
+                known.clear()
+            names = (method, *_ASKED_BY)
+            is_own = issubclass(kind, kinds) and all(
+                _is_loggings(kind, name, logging.__file__) for name in names
+            )
+            known[kind, method] = is_own
+        # Others do more, as may a logger that was given a method of its own.
+        if not is_own or method in logger.__dict__ or not _ASKED_BY.isdisjoint(logger.__dict__):
             return True
-        if not all(_is_loggings(logger, name, logging.__file__) for name in (method, *_ASKED_BY)):
-            return True  # One that does more.
-        known[id(logger), method] = logger
         return bool(logger.isEnabledFor(level))
 
     return is_wanted
 
 
-def _is_loggings(logger: Any, name: str, file: str) -> bool:
-    """Tell whether a logger's method is the standard library's own, not one of a subclass or one that was put in its place."""
-    function = getattr(logger, name, None)
-    function = getattr(function, "__func__", function)
+def _is_loggings(kind: Any, name: str, file: str) -> bool:
+    """Tell whether the method of a logger's class is the standard library's own, not one of a subclass or one that was put in its place."""
+    function = getattr(kind, name, None)
     # Adapters have not all of them.
     return function is None or getattr(function, "__code__", _NONE).co_filename == file
 
