@@ -28,6 +28,10 @@ WAYS = {
 """The file of this folder and its class, by the ``way`` of a part of a treatment."""
 
 
+_UNDISTURBED_NS = 50_000
+"""Most time that an answer takes: it is some microseconds."""
+
+
 class RefusedError(Exception):
     """It cannot be applied exactly; the message says why."""
 
@@ -59,6 +63,13 @@ class AskedPart:
         """Takes the treatment away: a treated call met an error of ours."""
         self.treated = self.passed_on = 0
         """Calls of those that come to the place which it has changed, and which it has left as they were."""
+
+    def costs(self, took_ns: int) -> None:
+        """Count the time of a call that was answered without being made.
+
+        Not what it waited for a core meanwhile: that is left out of the slot by itself, and many times as long.
+        """
+        self.cost_ns[0] += self.frame_ns + min(took_ns, _UNDISTURBED_NS)
 
     def treats(self) -> None:
         """Count a call that is changed."""

@@ -158,7 +158,7 @@ class _Left:
         if self._sends:
             self._note(args, kwargs, entered_ns)
         if self._left > 0:
-            asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
+            asked.costs(time.perf_counter_ns() - entered_ns)
             return self._answer
         self._missed.clear()
         answer = self._guard.call(self._original, args, kwargs)
