@@ -261,6 +261,21 @@ def test_texts_of_all_log_lines_are_built_late():
     ]
 
 
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        ("return Categorical(p, validate_args=True)", "validate_args is given on its line"),
+        ("try: return Categorical(p)\n    except ValueError: pass", r"goes on \(act.py:3\)"),
+    ],
+)
+def test_checks_that_the_program_needs_stay(make, why):
+    script = Script("act.py", f"def act(p):\n    {make}\n\nwhile True: act(1)\n")
+    place = ("act.py", script.line("return"))
+
+    with pytest.raises(CannotTreatError, match=why):
+        by_id("no-distribution-checks").parts(a_patient(a_finding(place), script=script))
+
+
 SIDES = Script(
     "sides.py",
     """
