@@ -136,7 +136,7 @@ def test_checks_are_as_the_program_has_set_them_meanwhile(before, meanwhile, tor
         with its_try.on(setting("distribution-checks")):
             kind.set_default_validate_args(meanwhile)
             torch.distributions.Normal(0.0, -1.0)
-            with pytest.raises(ValueError, match="^$"):
+            with pytest.raises(ValueError, match=r"^$"):
                 kind.set_default_validate_args("off")
         assert kind._validate_args is meanwhile
         assert vars(kind)["set_default_validate_args"] is setter

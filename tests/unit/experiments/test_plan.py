@@ -332,6 +332,33 @@ def test_all_statements_of_a_finding_are_left_out():
     assert treatment.leaves == 1 / 50
 
 
+ATOMIC = Script(
+    "atomic.py",
+    """
+    import os
+    import torch
+
+    def save(net, path):
+        torch.save(net.state_dict(), path + ".part")
+        torch.save(net.state_dict(), part)
+        os.replace(part, path)
+    """,
+)
+
+
+@pytest.mark.parametrize("name", ["every-fiftieth", "every-fiftieth-call"])
+def test_what_later_lines_need_is_not_left_out_alone(name):
+    run = a_run().process("main")
+    run.sees(ATOMIC.at("(), part)", "save"), torch__save="function=torch.save file=torch.py line=7")
+    place = ("atomic.py", ATOMIC.line("(), part)"))
+    patient = a_patient(a_finding(place), run=run, script=ATOMIC)
+
+    with pytest.raises(CannotTreatError, match="what it writes to part is needed"):
+        by_id(name).parts(patient)
+
+    assert by_id("every-fiftieth-function").parts(patient)[0]["name"] == "save"
+
+
 def test_a_call_is_left_out_where_it_was_seen_what_it_calls():
     run = a_run().process("main")
     run.sees(
