@@ -22,7 +22,7 @@ from .functions import (
     with_objects,
     written_at,
 )
-from .memories import Memory
+from .reuse import copies
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -345,16 +345,6 @@ def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
     return statement if found else None
 
 
-def _from_memory(asked: AskedPart) -> Any:
-    """Answer a call by what an input of the same shape got before."""
-    memory = Memory(asked)
-
-    def answered(function: Any, *args: Any, **kwargs: Any) -> Any:
-        return memory.answer(function, args, kwargs)
-
-    return answered
-
-
 _EDITS: dict[str, tuple[Any, Any, Any]] = {
     "every": (_if_allowed, _every, ALLOWED),
     "if-logged": (_if_logged, _is_logged, ALLOWED),
@@ -362,6 +352,6 @@ _EDITS: dict[str, tuple[Any, Any, Any]] = {
     "without-gradients": (_without_gradients, _no_grad, IN_NOTHING),
     "arrays-first": (_through, arrays_first, CALLED),
     "spare-room": (_through, spare_room, CALLED),
-    "from-memory": (_through, _from_memory, CALLED),
+    "copies-from-memory": (_through, copies, CALLED),
 }
 """By name: how a statement is changed, what its new call does, and what that does in a pickle."""
