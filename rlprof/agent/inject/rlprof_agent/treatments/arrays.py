@@ -75,10 +75,11 @@ def _form(values: Any, deep: int, numpy: Any) -> Any:
         return None
     kinds = {*map(type, values)}
     if kinds <= _LISTS:
-        forms = {_form(each, deep - 1, numpy) for each in values} if deep else {None}
+        forms: set[Any] = {_form(each, deep - 1, numpy) for each in values} if deep else set()
         form = forms.pop() if len(forms) == 1 else None
-        is_one = form is not None and type(form[0]) is type
-        return (form[0], (len(values), *form[1])) if is_one else None
+        if form is None or type(form[0]) is not type:
+            return None
+        return form[0], (len(values), *form[1])
     if len(kinds) == 1 and kinds <= _NUMBERS:
         return kinds.pop(), (len(values),)
     if all(_is_array(each, numpy) for each in values):
