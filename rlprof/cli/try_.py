@@ -23,6 +23,7 @@ from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 if TYPE_CHECKING:
     from rlprof.experiments.conductor import Conductor
     from rlprof.experiments.plan import PlannedFinding
+    from rlprof.recording.recorder import RunEnd
 
 _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
 _NUMBER: Final = re.compile(r"[1-9][0-9]*")
@@ -152,17 +153,24 @@ def try_(
     )
     _tell(f"records into {run_file} until the training is steady, then tries its findings")
     ended = record(settings, experimenter=conductor)
+    has_failed = _has_failed(ended, has_ended_it=conductor.has_ended_it)
     if ended.failure is not None:
         _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
-    elif conductor.restarts and not ended.was_told_to_end:
+    # What has failed may have been harmed by us, and may fail again.
+    elif conductor.restarts and not ended.was_told_to_end and not has_failed:
         _try_by_runs(conductor, settings)
     _show(run_file)
     if conductor.failure is not None:
         raise conductor.failure
-    if ended.exit_code and not (conductor.has_ended_it or ended.was_told_to_end):
+    if has_failed:
         raise words.training_failed(ended.exit_code)
     if output is None:
         point_latest_at(run_file)
+
+
+def _has_failed(ended: RunEnd, *, has_ended_it: bool) -> bool:
+    """Tell whether the training ended in an error of its own; ``has_ended_it``: we have asked it to end."""
+    return ended.exit_code != 0 and not (has_ended_it or ended.was_told_to_end)
 
 
 def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:

@@ -16,6 +16,7 @@ from rlprof.detectors.recognisers.logging_calls import (
     find_wrappers,
     unread_messages,
 )
+from rlprof.detectors.recognisers.message_work import makes_text, working_calls
 from rlprof.detectors.recognisers.output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.text_takers import KEPT
 from rlprof.model.calibration import calibrated
@@ -49,11 +50,17 @@ SAMPLES_TO_MEASURE: Final = 20
 evidence: none in 20 leaves emitting at most a seventh of its time (95 %, 0.86 ** 20 = 5 %)."""
 
 
+CALLS_TOLD: Final = 3
+"""Names of calls in a message that may do more than compute: the advice is one sentence."""
+
+
 class _MessageSite(NamedTuple):
     """A message and the file it is built in."""
 
     file: str
     message: EagerMessage
+    working: frozenset[str] = frozenset()
+    """Calls for it that may do more than compute, as they are written."""
 
 
 @dataclass(slots=True)
@@ -62,6 +69,8 @@ class _MessageCost:
 
     formatting: set[int] = field(default_factory=set)
     """Nodes below the line that the message called."""
+    working: set[int] = field(default_factory=set)
+    """The same of calls that may do more than make text."""
     own: set[int] = field(default_factory=set)
     """Nodes of the line itself, and the first line of what it calls to log.
 
@@ -98,11 +107,11 @@ class _Collector:
         for node in self._tree.hot_nodes() if self._sites else ():
             frame = self._tree.frame(node)
             for site in self._sites.get((frame.file, frame.line), ()):
-                self._add(site.message, self.costs[site], node)
+                self._add(site, self.costs[site], node)
         return self.costs
 
-    def _add(self, message: EagerMessage, cost: _MessageCost, node: int) -> None:
-        line = self._lines.line(node)
+    def _add(self, site: _MessageSite, cost: _MessageCost, node: int) -> None:
+        message, line = site.message, self._lines.line(node)
         builds = self._tree.frame(node).line in message.lines
         if builds:
             cost.weights[line] += self._claim(cost.own, [node])
@@ -111,7 +120,9 @@ class _Collector:
             if is_logging_file(frame.file) or last_name(frame.function) == message.callee_name:
                 self._add_logging(cost, child, line)
             elif builds and last_name(frame.function) not in message.other_calls:
-                cost.weights[line] += self._claim_below(cost.formatting, child)
+                only_text = not site.working or makes_text(frame)
+                nodes = cost.formatting if only_text else cost.working
+                cost.weights[line] += self._claim_below(nodes, child)
 
     def _add_logging(self, cost: _MessageCost, entry: int, line: Line) -> None:
         """``entry`` is the frame that the line calls to log."""
@@ -187,27 +198,29 @@ def _of_nobody(
     if heaviest.level == UNREAD:
         yield Finding(
             title=f"text is made that nothing reads ({_place(weights)})",
-            savings=_savings(profile.steady, wasted.values(), interval),
+            savings=_savings(profile.steady, wasted, interval),
             locations=lines.locations(weights, whole),
             evidence=(
                 f"{percent(total / whole)} of the steady time makes text",
                 f"it goes into {heaviest.callee}, which nothing in the files of the run reads",
             ),
-            fix="Leave it out, or make the text where somebody reads it: keep the array itself until then.",
+            fix="Leave it out, or make the text where somebody reads it: keep the array itself until then."
+            f"{_to_be_kept(wasted)}",
             confidence=Confidence.BOUNDED,
         )
         return
     yield Finding(
         title=f"messages for {heaviest.callee} are formatted with its level off ({_place(weights)})",
-        savings=_savings(profile.steady, wasted.values(), interval),
+        savings=_savings(profile.steady, wasted, interval),
         locations=lines.locations(weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time builds messages for logging calls",
             "under these calls no record, handler or formatter was seen: nothing is emitted",
         ),
         fix='Leave the formatting to the logger, logger.debug("q = %s", q): it formats only what '
-        "it emits. Put costly arguments behind logger.isEnabledFor(logging.DEBUG).",
-        confidence=_confidence(wasted.values(), interval),
+        "it emits. Put costly arguments behind logger.isEnabledFor(logging.DEBUG)."
+        f"{_to_be_kept(wasted)}",
+        confidence=_confidence(wasted, interval),
     )
 
 
@@ -220,7 +233,9 @@ def _on_a_condition(
     if not whole or total / whole < KEPT_SHARE:
         return
     message = max(kept, key=lambda site: (kept[site].total_us, site.message.callee)).message
-    nodes = frozenset[int]().union(*(cost.formatting | cost.own for cost in kept.values()))
+    nodes = frozenset[int]().union(
+        *(cost.formatting | cost.working | cost.own for cost in kept.values())
+    )
     yield Finding(
         title=f"text for {message.callee} may be made for nothing ({_place(weights)})",
         savings=(Saving(nodes, Range(0.0, 1.0)),),
@@ -259,11 +274,13 @@ def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_Me
     sites: dict[tuple[str, int], list[_MessageSite]] = defaultdict(list)
     for file, module in modules.items():
         for message in eager_messages(file, module, wrappers, values):
+            site = _MessageSite(file, message, working_calls(file, module, message, values))
             for line in message.lines | message.call_lines:
-                sites[file, line].append(_MessageSite(file, message))
+                sites[file, line].append(site)
     for file, message in unread_messages(modules):
+        site = _MessageSite(file, message, working_calls(file, modules[file], message, values))
         for line in message.lines:
-            sites[file, line].append(_MessageSite(file, message))
+            sites[file, line].append(site)
     return sites
 
 
@@ -280,25 +297,39 @@ def _samples(cost: _MessageCost, interval_us: int) -> float:
     return (cost.total_us + cost.logging_us) / interval_us
 
 
-def _confidence(costs: Iterable[_MessageCost], interval_us: int) -> Confidence:
-    """Measured where the heaviest message has samples enough to have shown a record."""
-    most = max(_samples(cost, interval_us) for cost in costs)
-    return Confidence.MEASURED if most >= SAMPLES_TO_MEASURE else Confidence.BOUNDED
+def _to_be_kept(wasted: Mapping[_MessageSite, _MessageCost]) -> str:
+    """A sentence on what is called for the messages and may do more; empty where nothing is."""
+    calls = sorted({f"{call}()" for site in wasted for call in site.working})
+    if not calls:
+        return ""
+    told = ", ".join(calls[:CALLS_TOLD]) + (" and others" if calls[CALLS_TOLD:] else "")
+    return f" Before that, take {told} out of the message: what is done there besides the text has to go on."
 
 
-def _savings(tree: CallTree, costs: Iterable[_MessageCost], interval_us: int) -> tuple[Saving, ...]:
+def _confidence(costs: Mapping[_MessageSite, _MessageCost], interval_us: int) -> Confidence:
+    """Measured where the heaviest message has samples enough to have shown a record, and all that is called only makes text."""
+    most = max(_samples(cost, interval_us) for cost in costs.values())
+    is_text = not any(site.working for site in costs)
+    return Confidence.MEASURED if is_text and most >= SAMPLES_TO_MEASURE else Confidence.BOUNDED
+
+
+def _savings(
+    tree: CallTree, costs: Mapping[_MessageSite, _MessageCost], interval_us: int
+) -> tuple[Saving, ...]:
     """All that the messages called goes; of the lines themselves, what is not the logging call.
 
     What a line keeps (looking up the logger, calling it) is of the order of what the logging call
-    takes inside, which was sampled beside it.
+    takes inside, which was sampled beside it. What a message called that may do more than make text has to stay, as far as it does.
     """
-    costs = list(costs)
-    formatting = frozenset[int]().union(*(cost.formatting for cost in costs))
+    formatting = frozenset[int]().union(*(cost.formatting for cost in costs.values()))
+    working = frozenset[int]().union(*(cost.working for cost in costs.values()))
     savings = [Saving(formatting, Range(1.0, 1.0))] if formatting else []
-    for cost in costs:
+    savings += [Saving(working, Range(0.0, 1.0))] if working else []
+    for site, cost in costs.items():
         own_us = sum(tree.self_cost(node).wall_us for node in cost.own)
         if own_us:
             kept = min(1.0, (cost.logging_us + ZERO_SEEN * interval_us) / own_us)
+            kept = 1.0 if site.working else kept  # C may have done it.
             savings.append(Saving(frozenset(cost.own), Range(1.0 - kept, 1.0)))
     return tuple(savings)
 

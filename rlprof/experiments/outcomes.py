@@ -15,6 +15,12 @@ from rlprof.recording.experimenting import Bench, CpuTimes
 OTHERS: Final = 0.25
 """Cores that other programs use during an experiment, from which on that is told."""
 
+MUCH: Final = 0.2
+"""Part of the time that samples told at least, from which on it is doubtful that there is nothing to gain."""
+
+LITTLE: Final = 0.1
+"""Part that was saved at most, below which next to nothing was."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
@@ -51,8 +57,23 @@ def experiment_of(under_way: UnderWay, ended: TryEnd, now_s: float, others: str)
         pairs=turns.pairs,
         slot_s=turns.longest_s,
         seconds=now_s - under_way.trying.begun_s,
-        note="; ".join(filter(None, (ended.why, others))),
+        note="; ".join(
+            filter(None, (ended.why, _doubt(planned, option, outcome, measured), others))
+        ),
     )
+
+
+def _doubt(
+    planned: PlannedFinding,
+    option: PlannedOption,
+    outcome: TryOutcome,
+    measured: MeasuredShare | None,
+) -> str:
+    """Return a note where a gain saves next to nothing of what samples told for certain."""
+    is_gain = option.kind == TreatmentKind.GAIN.value and outcome is TryOutcome.MEASURED
+    if is_gain and measured is not None and planned.low >= MUCH and measured.high < LITTLE:
+        return "the treatment may not have reached all of it"
+    return ""
 
 
 def _of_all_calls(measured: MeasuredShare | None, leaves: float) -> MeasuredShare | None:

@@ -16,7 +16,7 @@ def _parts(patient: Patient) -> Sequence[TreatmentPart]:
         calls = {ast.unparse(node.func) for node in patient.calls(file, line)}
         copying = sorted(name for name in calls if name.rpartition(".")[2] == "deepcopy")
         if copying:
-            return patient.edits("from-memory", [(file, line)], call=" ".join(copying))
+            return patient.edits("copies-from-memory", [(file, line)], call=" ".join(copying))
     raise CannotTreatError("none of its lines calls copy.deepcopy")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
-from rlprof.experiments.treatments.every_fiftieth import EVERY, FINDINGS
+from rlprof.experiments.treatments.every_fiftieth import EVERY, FINDINGS, expect_unread
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
 from rlprof.source.values import value_of
@@ -17,8 +17,10 @@ from rlprof.syntax.imports import full_name
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
     for file, line in patient.places:
         for callee in patient.callees(file, line):
+            expect_unread(patient, file, line)
             return [patient.call_of("every", file, line, callee, every=EVERY, messages=1)]
         for part in _compiled(patient, file, line):
+            expect_unread(patient, file, line)
             return [part]
     raise CannotTreatError("its lines were seen to call no function that can be left out")
 

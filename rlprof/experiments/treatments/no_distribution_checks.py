@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import Patient, Treatment, setting
+from rlprof.experiments.base import CannotTreatError, Patient, Treatment, setting
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.source.distribution_checks import why_checks_stay
 
 
-def _parts(_: Patient) -> Sequence[TreatmentPart]:
+def _parts(patient: Patient) -> Sequence[TreatmentPart]:
+    read = {file: module for file in patient.sources if (module := patient.module(file))}
+    places = [(place.file, place.line) for place in patient.finding.locations]
+    if why := why_checks_stay(read, places):
+        raise CannotTreatError(why)
     return [setting("distribution-checks")]
 
 

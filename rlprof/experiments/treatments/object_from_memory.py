@@ -21,7 +21,7 @@ def _parts(patient: Patient) -> Sequence[TreatmentPart]:
                 part = {"what": "made-from-memory", "qualname": f"{name}.__init__"}
                 return [{"way": "call", "module": module, **part}]
         for callee in patient.callees(file, line):
-            return [patient.call_of("from-memory", file, line, callee)]
+            return [patient.call_of("from-memory", file, line, callee, makes=1)]
     raise CannotTreatError("its lines were seen to make no object of a class of Python's")
 
 

@@ -13,14 +13,8 @@ from rlprof.fixes.base import CannotFixError, Case, Fix, Place, Rewriting
 from rlprof.fixes.percent_text import Template, TemplateMaker
 from rlprof.fixes.source_tree import SourceTree, rewritten
 from rlprof.source.callees import callee
+from rlprof.source.message_values import MessageValues
 from rlprof.syntax.imports import full_name
-from rlprof.syntax.module import called_name
-from rlprof.syntax.pure_calls import (
-    is_built_in,
-    is_computing_method,
-    only_computes,
-    writes_by_keyword,
-)
 
 _LEVELS: Final = {
     "debug": "DEBUG",
@@ -34,7 +28,6 @@ _LEVELS: Final = {
 }
 _LIBRARY: Final = "/logging/__init__.py"
 _QUICK: Final = frozenset({"len", "int", "float", "bool", "round", "abs", "type", "id"})
-_TEXTS: Final = frozenset({"str", "repr", "format", "type", "id", "ascii"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ def _change_call(tree: SourceTree, statement: cst.CSTNode, call: _LogCall, place
     if template is not None and all(map(_is_quick, template.values)):
         tree.replace(call.node, _lazy(call, template))
         return
-    head = _tried(lambda: _guard(tree, statement, call), refusals)
+    head = _tried(lambda: _guard(tree, statement, call, place), refusals)
     if head is not None:
         assert isinstance(statement, cst.SimpleStatementLine)
         tree.replace(call.node, lambda updated: updated)
@@ -215,7 +208,7 @@ def _lazy(call: _LogCall, template: Template) -> Callable[[cst.Call], cst.Call]:
 # --- a test of the level ------------------------------------------------------------------------
 
 
-def _guard(tree: SourceTree, statement: cst.CSTNode, call: _LogCall) -> str:
+def _guard(tree: SourceTree, statement: cst.CSTNode, call: _LogCall, place: Place) -> str:
     """Return the head of a block in which the call is made only where it logs."""
     if call.is_of_module:
         raise CannotFixError("logging's own functions set logging up where nothing is")
@@ -224,36 +217,17 @@ def _guard(tree: SourceTree, statement: cst.CSTNode, call: _LogCall) -> str:
     own = statement.body[0]
     if not isinstance(own, cst.Expr) or own.value is not call.node:
         raise CannotFixError("its logging call is a part of a statement")
+    values = MessageValues(tree.names, tree.names.statement_at(place.line), place.known)
     for argument in call.node.args:
-        _check_computes(tree, argument.value)
+        refusal = values.refusal(tree.expression(argument.value))
+        if refusal:
+            raise CannotFixError(refusal)
     level = call.level
     if not call.first:
         level = f"{tree.name_of('logging', 'logging')}.{level}"
     elif not _is_quick(call.node.args[0].value):
         raise CannotFixError("the level of its message is computed")
     return f"if {tree.code(call.receiver)}.isEnabledFor({level}):"
-
-
-def _check_computes(tree: SourceTree, value: cst.BaseExpression) -> None:
-    """Raise where what is left out might do something else than compute."""
-    for node in ast.walk(tree.expression(value)):
-        if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
-            raise CannotFixError("a value of its message does more than compute")
-        if isinstance(node, ast.Call) and not _only_computes(tree, node):
-            raise CannotFixError(
-                f"{ast.unparse(node.func)}() is called for its message, and may do something else, too"
-            )
-
-
-def _only_computes(tree: SourceTree, call: ast.Call) -> bool:
-    if writes_by_keyword(call):
-        return False
-    if isinstance(call.func, ast.Name) and call.func.id not in tree.names.imports:
-        return is_built_in(call.func.id) or call.func.id in _TEXTS
-    full = full_name(call.func, tree.names.imports)
-    if full:
-        return only_computes(full) or full.startswith(("json.dumps", "pprint.pformat"))
-    return isinstance(call.func, ast.Attribute) and is_computing_method(called_name(call))
 
 
 FIX: Final = Fix(

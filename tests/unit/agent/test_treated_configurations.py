@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from rlprof.agent.inject.rlprof_agent.treatments import AskedPart
@@ -75,6 +77,94 @@ def test_follows_interpolations(config, treated):
     assert config.copied == 0.5
     config.agent.rate = 2
     assert config.copied == 2
+
+
+INTERPOLATED = """
+rate: 0.5
+none: null
+text: some
+agent: {rate: "${rate}", none: "${none}", text: "${text}", inner: {rate: "${agent.rate}", own: "${rate}"}}
+named: "at ${rate}"
+near: {rate: "${.other}", other: 3, both: "${rate}${rate}", item: "${layers.0}", again: "${agent}"}
+layers: [64, 32]
+odd: {missing: "${gone}", deep: "${near.other.more}", unset: "${unset}", quoted: "${oc.env:HOME}"}
+unset: ???
+"""
+
+
+def every_read(config):
+    for name in config:
+        try:
+            found = config[name]
+        except omegaconf.errors.OmegaConfBaseException as error:
+            yield name, type(error), str(error)
+            continue
+        yield name, type(found), found
+        if isinstance(found, omegaconf.DictConfig):
+            yield from every_read(found)
+
+
+def test_gives_the_values_that_interpolations_stand_for(reached):
+    config = omegaconf.OmegaConf.create(INTERPOLATED)
+    untreated = [*every_read(config)]
+    part = AskedPart({}, reached, pytest.fail)
+    configurations = Configurations(part)
+
+    configurations.put_on()
+    try:
+        assert [*every_read(config)] == untreated
+        before = part.treated, part.passed_on
+        assert (config.agent.rate, config.agent.inner.own) == (0.5, 0.5)
+        # That of the whole tree, where a part of it was handed out.
+        assert config.agent.inner["own"] == 0.5
+        assert (part.treated, part.passed_on) == (before[0] + 3, before[1])
+    finally:
+        configurations.take_off()
+
+
+def test_interpolations_give_what_was_set_meanwhile(treated):
+    config = omegaconf.OmegaConf.create(INTERPOLATED)
+    inner = config.agent.inner
+
+    assert inner.own == 0.5
+    config.rate = 0.25
+    assert inner.own == 0.25
+    config.agent.inner.own = "${text}"
+    assert inner.own == "some"
+    config.text = "${rate}"
+    assert inner.own == 0.25
+    del config.rate
+    with pytest.raises(omegaconf.errors.InterpolationKeyError):
+        _ = inner.own
+
+
+def test_a_value_with_a_type_is_made_one_of_its_own(treated):
+    @dataclass
+    class Agent:
+        steps: str = "${steps}"
+
+    config = omegaconf.OmegaConf.create(
+        {"steps": 3, "agent": omegaconf.OmegaConf.structured(Agent)}
+    )
+
+    assert config.agent.steps == "3"
+
+
+def test_where_most_values_are_passed_on_it_is_refused(reached):
+    config = omegaconf.OmegaConf.create({"rate": 0.5, "agent": {"rate": "at ${rate}"}})
+    failed = []
+    configurations = Configurations(AskedPart({}, reached, failed.append))
+
+    configurations.put_on()
+    try:
+        for _ in range(1000):
+            assert config.agent.rate == "at 0.5"
+        assert not failed
+        assert config.agent.rate == "at 0.5"
+    finally:
+        configurations.take_off()
+
+    assert "most of the values that are read are interpolations" in str(failed[0])
 
 
 def test_what_is_missing_is_told_as_ever(config, treated):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import weakref
 from typing import Any
 
 import pytest
@@ -487,6 +488,33 @@ def test_loggers_kept_by_objects_and_adapters_are_asked(logs, its_try):
     assert not logs.built
 
 
+def test_adapters_that_are_made_for_each_message_are_let_go(logs, its_try):
+    logger, left = logging.Logger("quiet", logging.ERROR), []
+
+    with its_try.on(logs.edit("if-logged", logs.Agent.step, '"step %s"')):
+        for _ in range(100):
+            adapter = logging.LoggerAdapter(logger, {})
+            left.append(weakref.ref(adapter))
+            logs.Agent(adapter).step(logs.Q())
+            del adapter
+        assert its_try.turn().reached == 100
+
+    assert logs.built == []
+    assert [each for each in left if each() is not None] == []
+
+
+def test_a_logger_with_a_method_of_its_own_is_called_whatever_the_level(logs, its_try):
+    quiet, own = logging.Logger("quiet", logging.ERROR), logging.Logger("own", logging.ERROR)
+    seen = []
+    own.debug = lambda *_: seen.append(1)
+
+    with its_try.on(logs.edit("if-logged", logs.Agent.step, '"step %s"')):
+        for logger in (quiet, own, quiet):
+            logs.Agent(logger).step(logs.Q())
+
+    assert seen == [1]
+
+
 def test_a_method_of_the_programs_is_called_whatever_the_level(logs, its_try):
     chatty = logs.Chatty("chatty", logging.ERROR)
     own = logging.Logger("own", logging.ERROR)
@@ -606,6 +634,23 @@ def arrays() -> dict[str, Any]:
         "ints": [1, 2],
         "mixed": [1, 2.5],
         "nested": [[0.1], [0.2]],
+        "rows of floats": [[0.1, float("nan"), 1e300], (1e-320, -0.0, 3.4028235e38)],
+        "rows of rows": [[[0.1, 0.2], [0.3, 0.4]]] * 3,
+        "rows of ints": [[1, 2**53 + 1], [-3, 2**62]],
+        "rows of small ints": [[1, 2**24 + 1], [-3, 2**53]],
+        "rows of bools": [[True, False], [False, True]],
+        "rows of two kinds": [[1, 2.5], [1, 2]],
+        "rows of one kind each": [[1, 2], [0.5, 1.5]],
+        "uneven rows": [[0.1, 0.2], [0.3]],
+        "uneven rows of rows": [[[0.1], [0.2]], [[0.1, 0.2], [0.3, 0.4]]],
+        "empty rows": [[], []],
+        "too large": [2**64, 1],
+        "rows of arrays": [[rows[0]], [rows[1]]],
+        "rows of numpy's floats": [[*rows[0]], [*rows[1]]],
+        "bools": [True, False],
+        "views": [rows.T, rows.T],
+        "rows that are views": [*np.arange(24.0).reshape(2, 3, 4).transpose(0, 2, 1)],
+        "no number of 16 bits": [np.array([0x7E01, 0xFE05], "uint16").view("float16")] * 2,
         "array": rows,
         "number": 3.5,
         "none": None,
@@ -616,6 +661,9 @@ CASES = [
     "float64", "large", "int32", "fractions", "complex", "float32", "float16", "int64", "uint8", "bool", "big-endian", "tuple", "one", "empty arrays",
     "empty list", "uneven", "two types", "objects", "texts", "scalars", "scalars of 32 bits", "bools of numpy",
     "0-d", "floats", "tuple of floats", "ints", "mixed", "nested", "array", "number", "none",
+    "rows of floats", "rows of rows", "rows of ints", "rows of small ints", "rows of bools", "rows of two kinds", "rows of one kind each",
+    "uneven rows", "uneven rows of rows", "empty rows", "too large", "rows of arrays", "rows of numpy's floats", "bools", "views",
+    "rows that are views", "no number of 16 bits",
 ]  # fmt: skip
 
 
@@ -624,7 +672,7 @@ def outcome(call: Any) -> Any:
         tensor = call()
     except Exception as error:
         return type(error)
-    return tensor.dtype, tuple(tensor.shape), tensor.numpy().tobytes()
+    return tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.numpy().tobytes()
 
 
 @pytest.mark.filterwarnings("ignore:Creating a tensor from a list:UserWarning")
@@ -670,11 +718,40 @@ def test_one_array_is_made_and_the_default_type_is_asked_for(tensors, torch, its
     ):
         tensors.made([np.zeros(2), np.ones(2)])
         tensors.made([0.5, 1.5])
+        tensors.made([[1, 2], [3, 4]])
+        # Not what is left as it is.
+        tensors.made([1, 2.5])
         reached = its_try.turn().reached
 
-    assert [type(data) for data, _ in given] == [np.ndarray, np.ndarray]
-    assert [more for _, more in given] == [{}, {"dtype": torch.float32}]
-    assert reached == 2
+    assert [type(data) for data, _ in given] == [np.ndarray, np.ndarray, np.ndarray, list]
+    assert [more for _, more in given] == [{}, {"dtype": torch.float32}, {}, {}]
+    assert reached == 3
+
+
+def test_where_most_lists_are_left_as_they_are_it_is_refused(tensors, its_try):
+    with its_try.on(
+        tensors.edit("arrays-first", tensors.made, "return torch.tensor", call="torch.tensor")
+    ):
+        for _ in range(10):
+            tensors.made([0.5, 1.5])
+        for _ in range(20):
+            tensors.made([1, 2.5])
+        assert its_try.turn().state is ON
+        tensors.made([1, 2.5])
+        told = its_try.turn()
+
+    assert told.state is REFUSED
+    assert told.why == "most of what it is given is no list of arrays or numbers of one kind"
+
+
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+def test_a_tensor_has_memory_of_its_own_that_can_grow(tensors, its_try):
+    with its_try.on(
+        tensors.edit("arrays-first", tensors.taken, "t = torch", call="torch.as_tensor")
+    ):
+        tensor = tensors.taken([0.5, 1.5])
+
+    tensor.resize_(100)
 
 
 def test_methods_of_that_name_get_what_they_were_given(tensors, torch, its_try):

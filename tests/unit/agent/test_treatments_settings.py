@@ -126,6 +126,27 @@ def test_checks_of_distributions_are_as_before(before, torch, its_try):
         kind.set_default_validate_args(was)
 
 
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_checks_are_as_the_program_has_set_them_meanwhile(before, meanwhile, torch, its_try):
+    kind = torch.distributions.Distribution
+    was, setter = kind._validate_args, vars(kind)["set_default_validate_args"]
+    kind.set_default_validate_args(before)
+    try:
+        with its_try.on(setting("distribution-checks")):
+            kind.set_default_validate_args(meanwhile)
+            torch.distributions.Normal(0.0, -1.0)
+            with pytest.raises(ValueError, match=r"^$"):
+                kind.set_default_validate_args("off")
+        assert kind._validate_args is meanwhile
+        assert vars(kind)["set_default_validate_args"] is setter
+        with its_try.on(setting("distribution-checks")):
+            setter.__func__(True)
+        assert kind._validate_args is True
+    finally:
+        kind.set_default_validate_args(was)
+
+
 @pytest.mark.parametrize(
     ("what", "module"),
     [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.cli.try_ import _own, _seconds
+from rlprof.cli.try_ import _has_failed, _own, _seconds
 from rlprof.errors import EXIT_OK, EXIT_USAGE, UsageError
 from rlprof.experiments.discovered import treatments
+from rlprof.recording.recorder import RunEnd
 from rlprof.recording.treatment_desk import as_bytes
 
 
@@ -180,3 +181,23 @@ def test_all_treatments_are_listed_with_what_they_try(command_line):
     for treatment in treatments():
         assert f"{treatment.id} ({treatment.kind.value}): {treatment.does}" in answer.stdout
         assert f"    tries {', '.join(sorted(treatment.findings))}" in answer.stdout
+
+
+# Runs of their own
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "has_ended_it", "was_told_to_end", "has_failed"),
+    [
+        (0, False, False, False),
+        (1, False, False, True),
+        (1, True, False, False),
+        (1, False, True, False),
+    ],
+)
+def test_a_training_has_failed_where_nobody_has_ended_it(
+    exit_code, has_ended_it, was_told_to_end, has_failed
+):
+    ended = RunEnd(exit_code, None, None, was_told_to_end)
+
+    assert _has_failed(ended, has_ended_it=has_ended_it) == has_failed

@@ -353,6 +353,38 @@ def test_functions_of_the_user_in_the_message_count_and_others_on_the_line_do_no
     assert claimed_s(profile_of(run), finding) == pytest.approx(4.0)
 
 
+LEARNING = "agent.py:3 Agent.learn"
+
+
+def test_what_may_do_more_than_make_text_is_not_sold_for_certain():
+    script = a_script('logger.debug(f"loss {self.learn()} of {q}")')
+    at = script.at("logger.debug", "Agent.step")
+    run = a_training(script, "logger.debug", *FORMAT, seconds=2.0)
+    run.spends(3.0, "train.py:99 main", at, LEARNING)
+    run.spends(1.0, "train.py:99 main", at)
+
+    (finding,) = found(run, script)
+
+    least = [(len(saving.nodes) > 0, saving.removable.low) for saving in finding.savings]
+    assert least == [(True, 1.0), (True, 0.0), (True, 0.0)]
+    assert claimed_s(profile_of(run), finding) == pytest.approx(6.0)
+    assert finding.confidence is Confidence.BOUNDED
+    assert "take self.learn() out of the message" in finding.fix
+
+
+@pytest.mark.parametrize("value", ["q.sum()", "np.mean(q)", "entropy(q)", "len(q)"])
+def test_what_only_computes_is_sold(value):
+    head = "import numpy as np\ndef entropy(q):\n    return -(q * np.log(q)).sum()\n"
+    script = a_script(f'logger.debug(f"loss {{{value}}}")', head=head)
+    run = a_training(script, "logger.debug", "train.py:3 entropy")
+
+    (finding,) = found(run, script)
+
+    assert [saving.removable.low for saving in finding.savings] == [1.0]
+    assert finding.confidence is Confidence.MEASURED
+    assert "out of the message" not in finding.fix
+
+
 def test_formatting_in_c_that_shows_on_the_loggers_first_line_is_claimed():
     run = a_training(PLAIN, "logger.debug", seconds=4.0)
     at = PLAIN.at("logger.debug", "Agent.step")

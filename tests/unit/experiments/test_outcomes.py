@@ -1,4 +1,4 @@
-"""What is told beside a measured figure."""
+"""What is kept of a treatment that was measured, and told beside its figure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,40 @@ from typing import Any
 
 import pytest
 
-from rlprof.experiments.outcomes import told_of_others
+from rlprof.experiments.outcomes import UnderWay, experiment_of, told_of_others
+from rlprof.experiments.plan import PlannedFinding, PlannedOption
+from rlprof.experiments.trying import TryEnd
+from rlprof.model.experiment import MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.recording.experimenting import CpuTimes
+
+NOTHING = MeasuredShare(0.01, -0.01, 0.03)
+DOUBT = "the treatment may not have reached all of it"
+
+
+def kept(measured: MeasuredShare, low: float, kind: TreatmentKind, outcome: TryOutcome) -> str:
+    option = PlannedOption("lazy-log-text", "builds texts late", kind.value, [])
+    planned = PlannedFinding("eager-log-format", 1, "", "train.py", 7, "step", low, 0.9, [option])
+    turns = SimpleNamespace(measured=measured, pairs=8, longest_s=0.8)
+    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0)
+    under_way = UnderWay(planned, option, (), trying, SimpleNamespace())  # type: ignore[arg-type]
+    return experiment_of(under_way, TryEnd(outcome), 9.0, "").note
+
+
+@pytest.mark.parametrize(
+    ("measured", "low", "kind", "outcome", "note"),
+    [
+        (NOTHING, 0.2, TreatmentKind.GAIN, TryOutcome.MEASURED, DOUBT),
+        (NOTHING, 0.19, TreatmentKind.GAIN, TryOutcome.MEASURED, ""),
+        (MeasuredShare(0.1, 0.05, 0.15), 0.6, TreatmentKind.GAIN, TryOutcome.MEASURED, ""),
+        # A ceiling ends a price that is too high: that is what it is for.
+        (NOTHING, 0.2, TreatmentKind.CEILING, TryOutcome.MEASURED, ""),
+        (NOTHING, 0.2, TreatmentKind.GAIN, TryOutcome.NOT_CLEAR, ""),
+    ],
+)
+def test_a_gain_of_nothing_where_samples_told_of_much_is_doubted(
+    measured, low, kind, outcome, note
+):
+    assert kept(measured, low, kind, outcome) == note
 
 
 def a_bench(of_run: float, of_host: float) -> Any:

@@ -201,8 +201,10 @@ def test_it_goes_from_one_process_to_another():
 # Each treatment
 
 
-def a_patient(finding: Finding, *, run: RunBuilder | None = None) -> Patient:
-    profile = profile_of(run or a_run().process("main"), TRAIN)
+def a_patient(
+    finding: Finding, *, run: RunBuilder | None = None, script: Script = TRAIN
+) -> Patient:
+    profile = profile_of(run or a_run().process("main"), script)
     return Patient(finding, profile.sources, Values(profile.values), "/project")
 
 
@@ -259,6 +261,49 @@ def test_texts_of_all_log_lines_are_built_late():
     ]
 
 
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        ("return Categorical(p, validate_args=True)", "validate_args is given on its line"),
+        ("try: return Categorical(p)\n    except ValueError: pass", r"goes on \(act.py:3\)"),
+    ],
+)
+def test_checks_that_the_program_needs_stay(make, why):
+    script = Script("act.py", f"def act(p):\n    {make}\n\nwhile True: act(1)\n")
+    place = ("act.py", script.line("return"))
+
+    with pytest.raises(CannotTreatError, match=why):
+        by_id("no-distribution-checks").parts(a_patient(a_finding(place), script=script))
+
+
+SIDES = Script(
+    "sides.py",
+    """
+    class Agent:
+        def train(self, log, s):
+            log.debug(f"weights {self.learn(s)}")
+            log.debug("state %s", s); log.debug(f"loss {self.learn(s)}")
+            log.debug(f"state {s.sum()}")
+    """,
+)
+
+
+@pytest.mark.parametrize("piece", ["weights", "loss"])
+def test_a_message_that_does_more_than_make_text_is_refused_as_its_fix_is(piece):
+    patient = a_patient(a_finding(("sides.py", SIDES.line(piece))), script=SIDES)
+
+    with pytest.raises(CannotTreatError, match=r"^self\.learn\(\) is called for its message"):
+        by_id("lazy-log-text").parts(patient)
+
+
+def test_of_further_messages_such_ones_are_left_out():
+    lines = [("sides.py", SIDES.line(piece)) for piece in ("s.sum()", "weights")]
+
+    (part,) = by_id("lazy-log-text").parts(a_patient(a_finding(*lines), script=SIDES))
+
+    assert part["lines"] == str(SIDES.line("s.sum()"))
+
+
 def test_the_call_that_makes_a_tensor_is_found():
     (part,) = by_id("one-array-first").parts(a_patient(a_finding(LOG_LINE, TENSOR_LINE)))
 
@@ -285,6 +330,33 @@ def test_all_statements_of_a_finding_are_left_out():
         ("every", LOG_LINE[1], 50),
     ]
     assert treatment.leaves == 1 / 50
+
+
+ATOMIC = Script(
+    "atomic.py",
+    """
+    import os
+    import torch
+
+    def save(net, path):
+        torch.save(net.state_dict(), path + ".part")
+        torch.save(net.state_dict(), part)
+        os.replace(part, path)
+    """,
+)
+
+
+@pytest.mark.parametrize("name", ["every-fiftieth", "every-fiftieth-call"])
+def test_what_later_lines_need_is_not_left_out_alone(name):
+    run = a_run().process("main")
+    run.sees(ATOMIC.at("(), part)", "save"), torch__save="function=torch.save file=torch.py line=7")
+    place = ("atomic.py", ATOMIC.line("(), part)"))
+    patient = a_patient(a_finding(place), run=run, script=ATOMIC)
+
+    with pytest.raises(CannotTreatError, match="what it writes to part is needed"):
+        by_id(name).parts(patient)
+
+    assert by_id("every-fiftieth-function").parts(patient)[0]["name"] == "save"
 
 
 def test_a_call_is_left_out_where_it_was_seen_what_it_calls():

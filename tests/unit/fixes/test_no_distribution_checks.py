@@ -34,3 +34,12 @@ def test_what_the_program_says_itself_stays():
     assert "validate_args is given" in refusal(FIX, TEXT.replace("(p)", "(p, validate_args=True)"), 10)  # fmt: skip
     assert "begins with no imports" in refusal(FIX, "x = 1\n", 1)
     assert "not recorded" in refusal(FIX, TEXT, 9, script="/p/gone.py")
+
+
+def test_a_program_that_goes_on_after_a_check_has_failed_keeps_them():
+    text = TEXT.replace(
+        "    return torch.distributions.Categorical(p)\n",
+        "    try:\n        return torch.distributions.Categorical(p)\n    except ValueError:\n        return None\n\n\nfor _ in range(9):\n    f(X)\n",
+    )
+
+    assert "catches what a check raises, and goes on (train.py:12)" in refusal(FIX, text, 11)

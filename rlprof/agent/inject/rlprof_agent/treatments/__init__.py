@@ -28,6 +28,10 @@ WAYS = {
 """The file of this folder and its class, by the ``way`` of a part of a treatment."""
 
 
+_UNDISTURBED_NS = 50_000
+"""Most time that an answer takes: it is some microseconds."""
+
+
 class RefusedError(Exception):
     """It cannot be applied exactly; the message says why."""
 
@@ -39,7 +43,7 @@ class AbsentError(Exception):
 class AskedPart:
     """A part of a treatment, as the recorder asks for it, and whom its calls report to."""
 
-    __slots__ = ("cost_ns", "failed", "frame_ns", "part", "reached")
+    __slots__ = ("cost_ns", "failed", "frame_ns", "part", "passed_on", "reached", "treated")
 
     def __init__(
         self,
@@ -57,6 +61,26 @@ class AskedPart:
         """One item: how often the treated place was come to while it was on."""
         self.failed = failed
         """Takes the treatment away: a treated call met an error of ours."""
+        self.treated = self.passed_on = 0
+        """Calls of those that come to the place which it has changed, and which it has left as they were."""
+
+    def costs(self, took_ns: int) -> None:
+        """Count the time of a call that was answered without being made.
+
+        Not what it waited for a core meanwhile: that is left out of the slot by itself, and many times as long.
+        """
+        self.cost_ns[0] += self.frame_ns + min(took_ns, _UNDISTURBED_NS)
+
+    def treats(self) -> None:
+        """Count a call that is changed."""
+        self.treated += 1
+        self.reached[0] += 1
+
+    def passes_on(self, most: int, why: str) -> None:
+        """Count a call that is left as it was. Of more than ``most``, and more than are changed, too little is treated to measure what the fix is worth."""
+        self.passed_on += 1
+        if self.passed_on > most and self.passed_on > self.treated:
+            self.failed(RefusedError(why))
 
 
 class ProcessTreatment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 from .. import foreign_errors
+from ..real import time
 from . import library
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -13,57 +14,114 @@ if TYPE_CHECKING:
 
     from . import AskedPart
 
-_NOT_TAKEN = "gLQ"
-"""Types of numbers, long doubles and large unsigned ones, of which torch takes lists otherwise than arrays."""
+_NOT_TAKEN = "gLQe"
+"""Types of numbers, long doubles, large unsigned ones and those of 16 bits, of which torch takes lists otherwise than arrays: of the last it keeps no
+more of what is no number than that it is none."""
+_EXACT = 2**53
+"""Largest whole number up to which a double has all."""
+_DEEP = 8
+_LISTS = frozenset((list, tuple))
+_NUMBERS = frozenset((float, int, bool))
+_MOST_PASSED_ON = 20
+_OF_OTHERS = "most of what it is given is no list of arrays or numbers of one kind"
 
 _ROOMS = 64
 """Arrays that grow at the same time."""
 
 
 def arrays_first(asked: AskedPart) -> Any:
-    """Make one array of a list of arrays before torch makes a tensor of it."""
+    """Make one array of a list of arrays or numbers before torch makes a tensor of it."""
     numpy, torch = library("numpy"), library("torch")
     # As they are now: in the place of one of them may be ours.
-    makes = torch.tensor, torch.as_tensor
+    tensor = torch.tensor
+    makes = tensor, torch.as_tensor
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         # Others may have methods of the same name.
-        if function in makes:
-            asked.reached[0] += 1
-            if len(args) == 1:
-                try:
-                    array, kind = _one_array(args[0], kwargs.get("dtype"), numpy, torch)
-                    args = (array,)
-                    if kind is not None:
-                        kwargs["dtype"] = kind
-                except Exception as error:
-                    foreign_errors.pass_on(error)
-                    asked.failed(error)
-        return function(*args, **kwargs)
+        if function not in makes:
+            return function(*args, **kwargs)
+        # That of this thread: waits for a core are left out of the slot already.
+        begun_ns = looked_ns = time.thread_time_ns()
+        try:
+            values, wanted = args[0] if len(args) == 1 else None, kwargs.get("dtype")
+            form = _form(values, _DEEP, numpy)
+            looked_ns = time.thread_time_ns()
+            one = form and _one_array(values, form[0], wanted, numpy, torch)
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            asked.failed(error)
+            one = None
+        if one is None:
+            asked.passes_on(_MOST_PASSED_ON, _OF_OTHERS)
+            return function(*args, **kwargs)
+        asked.treats()
+        # Who writes the fix knows what is in the list.
+        asked.cost_ns[0] += looked_ns - begun_ns
+        array, kind = one
+        if kind is not None:
+            kwargs["dtype"] = kind
+        # Not as_tensor: of a list it makes memory of torch's own, which can grow.
+        return tensor(array, **kwargs)
 
     return made
 
 
-def _one_array(values: Any, wanted: Any, numpy: Any, torch: Any) -> tuple[Any, Any]:
-    """Return the list ``values`` as one array, and the type of tensor that is ``wanted`` of it; as they are where that would become another."""
-    if type(values) not in (list, tuple) or not values:
-        return values, wanted
-    doubles = torch.float32, torch.float64
-    if all(type(each) is float for each in values):
-        # As torch does for a list of Python's floats.
-        kind = wanted or torch.get_default_dtype()
-        return (numpy.array(values), kind) if kind in doubles else (values, wanted)
-    if not all(_is_array(each, numpy) for each in values):
-        return values, wanted
-    shape, dtype = values[0].shape, values[0].dtype
-    if any(each.dtype != dtype or each.shape != shape for each in values):
-        return values, wanted
+def _form(values: Any, deep: int, numpy: Any) -> Any:
+    """Return the type that all in a list, or in its lists, have, and the shape of it all; None where it is of no one type or shape.
+
+    Of arrays, which lie in one list, the type of numbers is what counts.
+    """
+    if type(values) not in _LISTS or not values:
+        return None
+    kinds = {*map(type, values)}
+    if kinds <= _LISTS:
+        forms: set[Any] = {_form(each, deep - 1, numpy) for each in values} if deep else set()
+        form = forms.pop() if len(forms) == 1 else None
+        if form is None or type(form[0]) is not type:
+            return None
+        return form[0], (len(values), *form[1])
+    if len(kinds) == 1 and kinds <= _NUMBERS:
+        return kinds.pop(), (len(values),)
+    if all(_is_array(each, numpy) for each in values):
+        forms = {(each.dtype, each.shape) for each in values}
+        return forms.pop() if len(forms) == 1 else None
+    return None
+
+
+def _one_array(values: Any, kind: Any, wanted: Any, numpy: Any, torch: Any) -> Any:
+    """Return the list ``values`` of arrays or numbers of one ``kind`` as one array, and the type of tensor that is ``wanted`` of it.
+
+    None where that would become another.
+    """
+    if type(kind) is type:
+        return _one_of_numbers(values, kind, wanted, numpy, torch)
     # Each number of a list becomes a double on the way to a float: these are the same then.
-    is_double = dtype.kind == "f" or (dtype.kind in "iub" and dtype.itemsize <= 4)
-    is_same = wanted is None or (wanted in doubles and is_double)
-    if is_same and dtype.kind in "fiub" and dtype.isnative and dtype.char not in _NOT_TAKEN:
-        return numpy.stack(values), wanted
-    return values, wanted
+    is_double = kind.kind == "f" or (kind.kind in "iub" and kind.itemsize <= 4)
+    is_same = wanted is None or (wanted in (torch.float32, torch.float64) and is_double)
+    if not is_same or kind.kind not in "fiub" or not kind.isnative or kind.char in _NOT_TAKEN:
+        return None
+    # Row by row in memory, as torch has it. numpy.stack would keep the order that views have.
+    array = numpy.array(values)
+    # Where there are no numbers, torch has no order of its own.
+    return (array, wanted) if array.size else None
+
+
+def _one_of_numbers(values: Any, kind: Any, wanted: Any, numpy: Any, torch: Any) -> Any:
+    """The same of Python's own numbers of one kind, in lists of lists of one length, or in one list."""
+    doubles = torch.float32, torch.float64
+    if kind is float:
+        # As torch does for them.
+        wanted = wanted or torch.get_default_dtype()
+        return (numpy.array(values), wanted) if wanted in doubles else None
+    own = torch.bool if kind is bool else torch.int64
+    if wanted not in (None, own) and not (kind is int and wanted in doubles):
+        return None
+    array = numpy.array(values)
+    if array.dtype.kind != ("b" if kind is bool else "i") or array.dtype.itemsize not in (1, 8):
+        return None  # Too large for a whole number of 64 bits.
+    if wanted in doubles and not -_EXACT <= array.min() <= array.max() <= _EXACT:
+        return None
+    return array, wanted
 
 
 def _is_array(value: Any, numpy: Any) -> bool:

@@ -20,6 +20,7 @@ from .functions import (
 )
 from .memories import Guard, Memory, shape_of
 from .missed import MissedCalls
+from .reuse import fresh, objects, what_ends
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class _Left:
         if self.missed is not None:
             self.missed.note(self._original, args, kwargs, entered_ns)
         if self._left > 0:
-            asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
+            asked.costs(time.perf_counter_ns() - entered_ns)
             return self._answer
         if self.missed is not None:
             self.missed.forget()
@@ -195,8 +196,8 @@ def _arrays_first(original: Any, asked: AskedPart) -> Any:
 
 
 def _from_memory(original: Any, asked: AskedPart) -> Any:
-    """Answer by what an input of the same shape got before."""
-    return Memory(asked, original)
+    """Answer by what an input of the same shape got before; with ``makes`` these are objects that the program uses."""
+    return objects(original, asked) if asked.part.get("makes") else Memory(asked, original)
 
 
 def _made_from_memory(original: Any, asked: AskedPart) -> Any:
@@ -210,14 +211,21 @@ def _made_from_memory(original: Any, asked: AskedPart) -> Any:
             original(self, *args, **kwargs)
             return
         asked.reached[0] += 1
+        entered_ns = time.perf_counter_ns()
         key = (type(self), shape_of(args, 3), shape_of(kwargs, 3))
         attributes = known.get(key)
         if attributes is not None:
-            vars(self).update(attributes)
+            vars(self).update(fresh(attributes))
+            asked.cost_ns[0] += time.perf_counter_ns() - entered_ns
             return
         original(self, *args, **kwargs)
         if len(known) < _OBJECTS and hasattr(self, "__dict__"):
-            known[key] = dict(vars(self))
+            ending = what_ends(vars(self))
+            if ending:
+                asked.failed(RefusedError("its %s can be closed or used up" % ending))
+                return
+            # As they are now: the object goes on with its own.
+            known[key] = fresh(dict(vars(self)))
 
     return made
 

@@ -1,8 +1,8 @@
 """Reads of OmegaConf's configurations that go straight to what is kept there.
 
-A plain value is handed out as it is found, and so is a configuration within another one. All else goes OmegaConf's own way:
-interpolations, custom resolvers, missing values, keys that are not there. Nothing is remembered, so a value that the program
-sets is what the next read gives.
+A plain value is handed out as it is found, and so are a configuration within another one, and the plain value that an
+interpolation names by its whole path (``${agent.rate}``). All else goes OmegaConf's own way: other interpolations, resolvers, missing
+values, keys that are not there. No value is remembered, so one that the program sets is what the next read gives.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 _NODES = ("AnyNode", "NoneNode", "StringNode", "IntegerNode", "FloatNode", "BooleanNode")
 _NOT_PLAIN = object()
+_PATHS = 1_000
+"""Texts of interpolations that are known as paths."""
+_MOST_PASSED_ON = 1_000
+_NOT_ANSWERED = (
+    "most of the values that are read are interpolations with more than a path, or missing"
+)
 _READS = ("DictConfig.__getattr__", "DictConfig.__getitem__")
 
 
@@ -35,42 +41,94 @@ class Configurations:
         lists = library("omegaconf.listconfig").ListConfig
 
         def treated(function: FunctionType) -> Any:
-            read = _reading(own_copy(function), dicts.DictConfig, lists, plain, asked)
+            read = _reading(
+                own_copy(function), dicts.DictConfig, lists, plain, nodes.AnyNode, asked
+            )
             return calling(function, read)
 
         swap = SwappedCode([named("omegaconf.dictconfig", name) for name in _READS], treated)
         self.put_on, self.take_off = swap.put_on, swap.take_off
 
 
-def _reading(original: Any, dicts: Any, lists: Any, plain: frozenset[Any], asked: AskedPart) -> Any:
+def _is_name(key: str) -> bool:
+    return key.isascii() and key.isidentifier()
+
+
+def _reading(
+    original: Any, dicts: Any, lists: Any, plain: frozenset[Any], anything: Any, asked: AskedPart
+) -> Any:
     containers = frozenset((dicts, lists))
+    paths: dict[str, Any] = {}
     asked.frame_ns = frame_ns({})
 
     def read(self: Any, key: Any) -> Any:
         entered_ns = time.perf_counter_ns()
-        asked.reached[0] += 1
         value = kept(self, key)
         if value is _NOT_PLAIN:
+            asked.passes_on(_MOST_PASSED_ON, _NOT_ANSWERED)
             return original(self, key)
+        if type(value) in containers:
+            # On the way to a value, which may be one of those that are passed on.
+            asked.reached[0] += 1
+        else:
+            asked.treats()
         # Once read before the loop it is there for nothing.
-        asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
+        asked.costs(time.perf_counter_ns() - entered_ns)
         return value
 
     def kept(self: Any, key: Any) -> Any:
         content = self.__dict__.get("_content")
         # A class of the program's may read in its own way.
-        if type(self) is dicts and type(content) is dict and type(key) is str and key != "__name__":
+        if (
+            type(self) is not dicts
+            or type(content) is not dict
+            or type(key) is not str
+            or key == "__name__"
+        ):
+            return _NOT_PLAIN
+        node = content.get(key)
+        value = plain_value(node)
+        # A node with a type would make it one of its own.
+        if value is _NOT_PLAIN and type(node) is anything:
+            path = path_of(node.__dict__.get("_val"))
+            return _NOT_PLAIN if path is None else at_path(self, path)
+        # Not one that is None, missing or an interpolation.
+        if type(node) in containers and type(node.__dict__.get("_content")) in (dict, list):
+            return node
+        return value
+
+    def plain_value(node: Any) -> Any:
+        if type(node) not in plain:
+            return _NOT_PLAIN
+        value = node.__dict__.get("_val")
+        if value is None or type(value) in (int, float, bool):
+            return value
+        is_text = type(value) is str and not ("$" in value or "?" in value or "\\" in value)
+        return value if is_text else _NOT_PLAIN
+
+    def path_of(text: Any) -> Any:
+        """The keys of an interpolation that is a whole path and nothing else; None of all others."""
+        if type(text) is not str:
+            return None
+        if text not in paths:
+            if len(paths) >= _PATHS:
+                paths.clear()
+            keys = text[2:-1].split(".") if text[:2] == "${" and text[-1] == "}" else []
+            paths[text] = keys if all(map(_is_name, keys)) and keys else None
+        return paths[text]
+
+    def at_path(config: Any, path: list[str]) -> Any:
+        """The plain value there by now; what is an interpolation on the way is left to OmegaConf."""
+        node, around = config, config.__dict__.get("_parent", _NOT_PLAIN)
+        while around is not None:
+            if around is _NOT_PLAIN:
+                return _NOT_PLAIN  # Of a version that keeps it elsewhere.
+            node, around = around, around.__dict__.get("_parent", _NOT_PLAIN)
+        for key in path:
+            content = node.__dict__.get("_content") if type(node) is dicts else None
+            if type(content) is not dict:
+                return _NOT_PLAIN
             node = content.get(key)
-            kind = type(node)
-            if kind in plain:
-                value = node.__dict__.get("_val")
-                if value is None or type(value) in (int, float, bool):
-                    return value
-                if type(value) is str and not ("$" in value or "?" in value or "\\" in value):
-                    return value
-            # Not one that is None, missing or an interpolation.
-            elif kind in containers and type(node.__dict__.get("_content")) in (dict, list):
-                return node
-        return _NOT_PLAIN
+        return plain_value(node)
 
     return read

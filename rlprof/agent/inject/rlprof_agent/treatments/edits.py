@@ -25,8 +25,7 @@ from .functions import (
     with_objects,
     written_at,
 )
-from .memories import Memory
-from .missed import MissedCalls
+from .reuse import copies
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -36,8 +35,10 @@ _ALIKE = ("co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_ce
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
 _NOT_LEFT_OUT = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 _NONE = compile("", "", "exec")
-_ASKED_BY = ("log", "_log", "isEnabledFor", "getEffectiveLevel")
+_ASKED_BY = frozenset(("log", "_log", "isEnabledFor", "getEffectiveLevel"))
 """Methods that those for levels go through."""
+_CLASSES = 64
+"""Classes of loggers that are known at a time: a program may make those, too."""
 _SCOPES = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _WITHIN = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 """Statements that do the same in a ``with`` block."""
@@ -51,14 +52,9 @@ class Edit:
         part = asked.part
         functions = written_at(part["file"], part["line"], part["name"])
         called = []
-        self._missed: list[MissedCalls] = []
         for each in (asked, *others):
             _, instead, untreated = _EDITS[each.part["what"]]
-            ours = instead(each)
-            called.append(held(ours, untreated))
-            memory = getattr(ours, "__self__", None)
-            if type(memory) is Memory:
-                self._missed.append(memory.missed)
+            called.append(held(instead(each), untreated))
             if instead is _every:
                 each.frame_ns = call_ns(held(_every(AskedPart(each.part, [0], each.failed)), None))
         written = _Written(part["path"], part["file"], part["line"], part["name"])
@@ -66,17 +62,8 @@ class Edit:
             written.expect_same(function)
         code = with_objects(written.edited([each.part for each in (asked, *others)]), called)
         self._check(functions, code)
-        self._swap = SwappedCode(functions, lambda _: code)
-
-    def put_on(self) -> None:
-        for each in self._missed:
-            each.begin()
-        self._swap.put_on()
-
-    def take_off(self) -> None:
-        self._swap.take_off()
-        for each in self._missed:
-            each.end()
+        swap = SwappedCode(functions, lambda _: code)
+        self.put_on, self.take_off = swap.put_on, swap.take_off
 
     @staticmethod
     def _check(functions: list[FunctionType], code: CodeType) -> None:
@@ -321,32 +308,35 @@ def _is_logged(asked: AskedPart) -> Any:
     logging = library("logging")
 
     kinds = logging.Logger, logging.LoggerAdapter
-    known: dict[Any, Any] = {}
-    """Loggers that are the standard library's own, by method; for as long as the treatment is there."""
+    known: dict[Any, bool] = {}
+    """Classes of loggers, by method: True where theirs are the standard library's own. Not the loggers: a program may make one for each step."""
 
     def is_wanted(logger: Any, method: str, level: int) -> bool:
         asked.reached[0] += 1
-        own = known.get((id(logger), method))
-        if own is not None:
-            return bool(own.isEnabledFor(level))
-        if logger is logging:
-            logger = logging.root
-            if not logger.handlers:
-                return True  # The call would make one.
-        if not isinstance(logger, kinds):
+        kind = type(logger)
+        is_own = known.get((kind, method))
+        if is_own is None:
+            if logger is logging:
+                # Where the root logger has no handler the call would make one.
+                return not logging.root.handlers or bool(logging.root.isEnabledFor(level))
+            if len(known) >= _CLASSES:
+                known.clear()
+            names = (method, *_ASKED_BY)
+            is_own = issubclass(kind, kinds) and all(
+                _is_loggings(kind, name, logging.__file__) for name in names
+            )
+            known[kind, method] = is_own
+        # Others do more, as may a logger that was given a method of its own.
+        if not is_own or method in logger.__dict__ or not _ASKED_BY.isdisjoint(logger.__dict__):
             return True
-        if not all(_is_loggings(logger, name, logging.__file__) for name in (method, *_ASKED_BY)):
-            return True  # One that does more.
-        known[id(logger), method] = logger
         return bool(logger.isEnabledFor(level))
 
     return is_wanted
 
 
-def _is_loggings(logger: Any, name: str, file: str) -> bool:
-    """Tell whether a logger's method is the standard library's own, not one of a subclass or one that was put in its place."""
-    function = getattr(logger, name, None)
-    function = getattr(function, "__func__", function)
+def _is_loggings(kind: Any, name: str, file: str) -> bool:
+    """Tell whether the method of a logger's class is the standard library's own, not one of a subclass or one that was put in its place."""
+    function = getattr(kind, name, None)
     # Adapters have not all of them.
     return function is None or getattr(function, "__code__", _NONE).co_filename == file
 
@@ -383,11 +373,6 @@ def _through(statement: ast.stmt, part: dict[str, Any]) -> Optional[ast.stmt]:
     return statement if found else None
 
 
-def _from_memory(asked: AskedPart) -> Any:
-    """Answer a call by what an input of the same shape got before."""
-    return Memory(asked).answered
-
-
 _EDITS: dict[str, tuple[Any, Any, Any]] = {
     "every": (_if_allowed, _every, ALLOWED),
     "if-logged": (_if_logged, _is_logged, ALLOWED),
@@ -395,6 +380,6 @@ _EDITS: dict[str, tuple[Any, Any, Any]] = {
     "without-gradients": (_without_gradients, _no_grad, IN_NOTHING),
     "arrays-first": (_through, arrays_first, CALLED),
     "spare-room": (_through, spare_room, CALLED),
-    "from-memory": (_through, _from_memory, CALLED),
+    "copies-from-memory": (_through, copies, CALLED),
 }
 """By name: how a statement is changed, what its new call does, and what that does in a pickle."""

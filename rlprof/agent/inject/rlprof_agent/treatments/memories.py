@@ -79,9 +79,6 @@ class Memory:
     def called(self, *args: Any, **kwargs: Any) -> Any:
         return self.answer(self._original, args, kwargs)
 
-    def answered(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.answer(function, args, kwargs)
-
     def answer(self, original: Any, args: Any, kwargs: Any) -> Any:
         """Answer ``original(*args, **kwargs)`` by what it gave before."""
         entered_ns = time.perf_counter_ns()
@@ -103,7 +100,7 @@ class Memory:
             self.missed.note(original, args, kwargs, entered_ns)
             self._unanswered_ns = 0
             answers.turn = turn = answers.turn + 1
-            asked.cost_ns[0] += asked.frame_ns + time.perf_counter_ns() - entered_ns
+            asked.costs(time.perf_counter_ns() - entered_ns)
             return answers.given[turn % len(answers.given)]
         self.missed.forget()
         begun_ns = time.perf_counter_ns()
@@ -127,7 +124,6 @@ class Memory:
 
 unseen(Memory.answer)
 unseen(Memory.called)
-unseen(Memory.answered)
 
 
 def calls_of_files() -> int:

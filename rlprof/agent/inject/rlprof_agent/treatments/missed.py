@@ -54,6 +54,8 @@ class MissedCalls:
 
     def note(self, original: Any, args: Any, kwargs: Any, now_ns: int) -> None:
         """Keep a call of ``original`` that is left out now."""
+        if not self._is_on:
+            return
         if self._came_ns:
             self._longest_ns = max(self._longest_ns, now_ns - self._came_ns)
         self._came_ns = now_ns

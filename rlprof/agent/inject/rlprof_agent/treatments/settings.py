@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _SELDOM = 50_000, 50, 1_000
 _ANOMALY = "set_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled"
 """By which torch's Python switches the mode, and asks for it."""
+_CHECKS_SETTER = "set_default_validate_args"
 _FROZEN_BY_PYTHON = 2_000
 """Python 3.12 begins with 375 objects frozen; a program freezes what it has imported, which is more."""
 
@@ -73,15 +74,31 @@ def _torch_threads(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[]
 
 
 def _distribution_checks(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Leave the checks out, whatever the program sets by default meanwhile: it has that at the end."""
     kind = library("torch.distributions.distribution").Distribution
-    before = kind._validate_args
+    own = vars(kind)[_CHECKS_SETTER]
+    wanted = [kind._validate_args]
+
+    def set_default(value: bool) -> None:
+        if value not in (True, False):
+            raise ValueError
+        wanted[0] = value
+
+    stand_in = staticmethod(set_default)
 
     def put_on() -> None:
-        nonlocal before
-        before = kind._validate_args
-        kind.set_default_validate_args(False)
+        wanted[0] = kind._validate_args
+        setattr(kind, _CHECKS_SETTER, stand_in)
+        kind._validate_args = False
 
-    return put_on, lambda: kind.set_default_validate_args(before)
+    def put_back() -> None:
+        # Not where the program has set others meanwhile.
+        if vars(kind)[_CHECKS_SETTER] is stand_in:
+            setattr(kind, _CHECKS_SETTER, own)
+        if kind._validate_args is False:
+            kind._validate_args = wanted[0]
+
+    return put_on, put_back
 
 
 def _torch_switch(part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
