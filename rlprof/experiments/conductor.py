@@ -16,7 +16,6 @@ from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.slot_lengths import LISTEN_POLL_S, slot_lengths
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
-from rlprof.model.calibration import calibrated
 from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.recording.ending import TrainingEnd
 from rlprof.recording.experimenting import AgentOfProcess, Bench
@@ -44,14 +43,6 @@ RHYTHM_S: Final = 2.0
 """Time in which the rhythm of a program is listened to, and longer where it has none by then."""
 
 LONGEST_RHYTHM_S: Final = 20.0
-
-COLD: Final = calibrated(
-    1.5,
-    unit="times what an agent tells of its cost",
-    source="log_each_step of the accuracy set: of 60 us a step 8.4 were the treatment's, and 5.4 told; its calls run in between the program's, and were timed in a row",
-    date="2026-11-27",
-)
-"""Time that a treatment takes, over what was measured of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +213,7 @@ class Conductor:
             self._totals[agent.number] = agent.mailbox.total(self._made.counter)
         queued_s = bench.queued_s(agents[0].pid) if len(agents) == 1 else 0.0
         cost_s = max((agent.mailbox.treatment.told().cost_s for agent in agents), default=0.0)
-        self._log.add(StepTotal(now_s, sum(self._totals.values()), queued_s, COLD * cost_s))
+        self._log.add(StepTotal(now_s, sum(self._totals.values()), queued_s, cost_s))
 
     def _listen(self, now_s: float) -> None:
         passed_s = now_s - self._began_s

@@ -171,7 +171,7 @@ def test_what_counting_has_cost_is_told_by_the_number_of_calls(monkeypatch):
 
     assert part_time.cost_ns() == 0
     calls[0] = 50
-    assert part_time.cost_ns() == 50 * 100 * part_time.LOOKING
+    assert part_time.cost_ns() == 50 * 100 * part_time.LOOKING * part_time.COLD
 
 
 def of_vector_environments(call_ns: float) -> Training:

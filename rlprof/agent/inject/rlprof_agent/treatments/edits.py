@@ -263,7 +263,7 @@ def _every(asked: AskedPart) -> Any:
                 return True
         left -= 1
         if left > 0:
-            asked.cost_ns[0] += asked.frame_ns
+            asked.costs(0)
             return False
         left = every
         return True
