@@ -171,7 +171,7 @@ def counted(name: str) -> int:
     found = _counters.get(name)
     if found is not None:
         return so_far(found)
-    cell = sys.modules[__package__].cell(name)
+    cell = sys.modules[__package__].cell(name) if name else None
     return 0 if cell is None else int(cell[0])
 
 

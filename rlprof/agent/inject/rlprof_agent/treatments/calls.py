@@ -6,7 +6,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
 from ..real import sys, time
-from . import RefusedError, library
+from . import AskedPart, RefusedError, library
 from .arrays import arrays_first
 from .functions import (
     SwappedAttribute,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Callable, Optional
 
-    from . import AskedPart
 
 _FRAMES = 8
 """Frames from a treated function on, among which that of the line that calls it is looked for: others are of counters and of torch."""
@@ -35,6 +34,8 @@ _FRAMES = 8
 
 _MISSED = 16
 """TreatedCalls that were left out, of which is known what they were given."""
+_NEVER, _ENOUGH = 1 << 60, 40
+"""Of calls of which none is to be made, and calls after which a memory is full."""
 _OBJECTS = 64
 """Objects whose attributes are kept, one for each shape of input."""
 
@@ -102,18 +103,24 @@ class TreatedCalls:
 
 
 def frame_ns(part: dict[str, Any]) -> int:
-    """Time that a call of a treated function takes around ours."""
+    """Time of a treated call that it does not tell of itself: that of the frames around ours, and of the telling."""
 
     def _nothing(*_: Any) -> None:
         pass
 
     nothing: Any = _nothing
+    what, told = part.get("what"), [0]
+    ours = own_copy(nothing)
+    if what in ("every", "from-memory"):
+        ours = _MADE[what](ours, AskedPart({"every": _NEVER}, [0], nothing, told)).called
+        for _ in range(_ENOUGH):
+            ours(None, None)  # Until all are answered without being made.
     # From a line of this file, as the program's comes from its own.
     lines = {"from_file": nothing.__code__.co_filename, "from_line": 0, "to_line": 1 << 30}
     treated = own_copy(nothing)
-    instead = _from_its_lines(lines if "from_file" in part else {}, nothing, own_copy(nothing))
+    instead = _from_its_lines(lines if "from_file" in part else {}, nothing, ours)
     treated.__code__ = calling(nothing, unseen(instead))
-    return max(0, call_ns(treated, None, None) - call_ns(nothing, None, None))
+    return max(0, call_ns(treated, None, None, told=told) - call_ns(nothing, None, None))
 
 
 def _attribute(part: dict[str, Any]) -> Any:
