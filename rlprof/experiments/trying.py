@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal, rate_between
@@ -71,6 +72,13 @@ class TreatmentTry:
         self._last: StepTotal | None = None
         """The end of the slot before, and of its last unit of work; None where it ended in the middle of one."""
         self._on_slots = 0
+        self._treated: list[float] = []
+        """Part of each slot with the treatment on that the treatment itself took."""
+
+    @property
+    def treated_share(self) -> float:
+        """Part of the slots that the treatment itself took, by the median; it is left out of them."""
+        return median(self._treated) if self._treated else 0.0
 
     def turn(
         self, now_s: float, now_ns: int, agents: Sequence[AgentOfProcess], log: CountLog
@@ -144,6 +152,9 @@ class TreatmentTry:
         rate = None
         if self._begun is not None and ended is not None:
             rate = rate_between(self._begun, ended, leaves_queue_out=self._leaves_queue_out)
+            if self._slot.is_on and ended.at_s > self._begun.at_s:
+                treated_s = ended.treated_s - self._begun.treated_s
+                self._treated.append(treated_s / (ended.at_s - self._begun.at_s))
         self.turns.add(rate)
         self._on_slots += self._slot.is_on
         self._begin(now_s)

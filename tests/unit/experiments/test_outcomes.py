@@ -21,7 +21,7 @@ def kept(measured: MeasuredShare, low: float, kind: TreatmentKind, outcome: TryO
     option = PlannedOption("lazy-log-text", "builds texts late", kind.value, [])
     planned = PlannedFinding("eager-log-format", 1, "", "train.py", 7, "step", low, 0.9, [option])
     turns = SimpleNamespace(measured=measured, pairs=8, longest_s=0.8)
-    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0)
+    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0, treated_share=0.0)
     under_way = UnderWay(planned, option, (), trying, SimpleNamespace())  # type: ignore[arg-type]
     return experiment_of(under_way, TryEnd(outcome), 9.0, "").note
 
@@ -58,3 +58,24 @@ def a_bench(of_run: float, of_host: float) -> Any:
 )
 def test_cores_that_others_used(now: tuple[float, float], told: str):
     assert told_of_others(CpuTimes(10.0, 12.0), a_bench(*now), now_s=5.0, begun_s=0.0) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "treated", "outcome"),
+    [
+        (TreatmentKind.CEILING, 0.4, TryOutcome.NOT_CLEAR),
+        (TreatmentKind.CEILING, 0.2, TryOutcome.MEASURED),
+        # What a gain takes itself is known well enough.
+        (TreatmentKind.GAIN, 0.4, TryOutcome.MEASURED),
+    ],
+)
+def test_a_ceiling_that_takes_as_long_as_what_it_leaves_out_prices_nothing(
+    kind: TreatmentKind, treated: float, outcome: TryOutcome
+):
+    option = PlannedOption("from-memory", "answers from memory", kind.value, [])
+    planned = PlannedFinding("hot-spot", 1, "", "train.py", 7, "step", 0.0, 0.9, [option])
+    turns = SimpleNamespace(measured=MeasuredShare(0.2, 0.15, 0.25), pairs=8, longest_s=0.8)
+    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0, treated_share=treated)
+    under_way = UnderWay(planned, option, (), trying, SimpleNamespace())  # type: ignore[arg-type]
+
+    assert experiment_of(under_way, TryEnd(TryOutcome.MEASURED), 9.0, "").outcome is outcome
