@@ -425,6 +425,21 @@ def test_what_is_read_or_written_is_not_answered_from_memory_where_there_are_pip
     assert str(told.errors[0]) == "it reads or writes, and another process may wait for that"
 
 
+def test_a_file_is_read_for_nobody_else(tmp_path, monkeypatch):
+    path = tmp_path / "episodes"
+    path.write_bytes(b"episode")
+    # The tests' own process has pipes. A list of descriptors names the one it was read by, too.
+    monkeypatch.setattr(memories.os, "listdir", lambda _: ["0", "1", "2", "1000000"])
+
+    def read() -> bytes:
+        return path.read_bytes()
+
+    with treated(read, "from-memory") as told:
+        assert read() == b"episode"
+
+    assert told.errors == []
+
+
 def test_nothing_is_made_up_for_where_the_training_goes_on():
     sent = []
 

@@ -142,15 +142,14 @@ def calls_of_files() -> int:
 
 def speaks_with_others() -> bool:
     """Tell whether this process has pipes or sockets, but for its standard streams."""
-    try:
-        return any(
-            int(number) > 2
-            and os.readlink("/proc/self/fd/" + number).startswith(("pipe:", "socket:"))
-            for number in os.listdir("/proc/self/fd")
-        )
-    except OSError:
-        # One that was closed meanwhile; there may be others.
-        return True
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink("/proc/self/fd/" + number)
+        except OSError:
+            continue  # That of the list itself is closed by now.
+        if int(number) > 2 and target.startswith(("pipe:", "socket:")):
+            return True
+    return False
 
 
 class _Answers:
