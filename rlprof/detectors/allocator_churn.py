@@ -33,7 +33,7 @@ ALLOCATED_ANEW: Final = calibrated(
     source="one program on an H200: 0.10 of its time in empty_cache(), 0.35 saved without it, so 2.6 more (docs/on-a-gpu.md)",
     date="2026-11-27",
 )
-"""What it takes at most to ask the driver again for what was given back."""
+"""Most time that it takes to ask the driver again for what was given back."""
 
 _EMPTIES: Final = re.compile(
     r"[/\\]torch[/\\](cuda|xpu|mps|accelerator)[/\\](memory|__init__)\.py$"

@@ -26,7 +26,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.pace.load import SATURATED_DEMAND
+from rlprof.pace.load import wants_more_cores
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.source.waiting import polled
@@ -237,9 +237,7 @@ def _polled_cpu_us(activity: Activity, profile: Profile) -> int:
 
 def _is_crowded(load: HostLoad) -> bool:
     """Tell whether the run wants more cores than there are, and others have a good part of them."""
-    return (
-        not load.saturated and load.got_us + load.queued_us > SATURATED_DEMAND * load.available_us
-    )
+    return not load.saturated and wants_more_cores(load)
 
 
 def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:

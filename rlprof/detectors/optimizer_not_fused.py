@@ -21,7 +21,7 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.pace.load import SATURATED_DEMAND
+from rlprof.pace.load import wants_more_cores
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.origin import installed_package
@@ -148,8 +148,7 @@ def _waits_for_its_threads(load: HostLoad) -> bool:
 
     By hand, SB3's PPO on two cores that were crowded: 160 steps of Adam took 1.4 s one by one and 2.5 s fused, on free cores a third.
     """
-    wanted_us = load.got_us + load.queued_us
-    is_full = load.saturated or wanted_us > SATURATED_DEMAND * load.available_us
+    is_full = load.saturated or wants_more_cores(load)
     return is_full and load.native_us > TORCH_THREADS * load.got_us
 
 

@@ -103,3 +103,8 @@ def usable_cores(host: Mapping[str, str]) -> float:
         except (KeyError, ValueError):
             continue
     return 1.0
+
+
+def wants_more_cores(load: HostLoad) -> bool:
+    """Tell whether the run wants more CPU time than there is, whoever has it."""
+    return load.got_us + load.queued_us > SATURATED_DEMAND * load.available_us

@@ -19,7 +19,7 @@ from rlprof.model.activity import HostLoad
 from rlprof.model.calltree import Cost
 from rlprof.model.profile import Critical
 from rlprof.model.recording import UNLOCATED, Recording
-from rlprof.pace.load import SATURATED_DEMAND
+from rlprof.pace.load import wants_more_cores
 from rlprof.pace.phases import RunPhases
 from rlprof.pace.steps import Span, StepCounts
 from rlprof.pace.times import Times
@@ -145,8 +145,7 @@ def _in_step_us(load: HostLoad) -> int:
     0.04 of all CPU time, and 0.09 of that of Python, saved 0.15 to 0.42 (``benchmarks/crowded.py``; the shares by hand). Where the
     run's own threads are too many, barriers cost what they cost.
     """
-    fits = load.got_us + load.queued_us <= SATURATED_DEMAND * load.available_us
-    return load.native_us if load.is_shared and fits else 0
+    return load.native_us if load.is_shared and not wants_more_cores(load) else 0
 
 
 def _clock_only_share(recording: Recording, critical: CriticalThreads, times: Times) -> float:

@@ -10,20 +10,27 @@ import pytest
 from rlprof.experiments.outcomes import UnderWay, experiment_of, told_of_others
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
 from rlprof.experiments.trying import TryEnd
-from rlprof.model.experiment import MeasuredShare, TreatmentKind, TryOutcome
+from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.recording.experimenting import CpuTimes
 
 NOTHING = MeasuredShare(0.01, -0.01, 0.03)
 DOUBT = "the treatment may not have reached all of it"
 
 
-def kept(measured: MeasuredShare, low: float, kind: TreatmentKind, outcome: TryOutcome) -> str:
+def kept(
+    measured: MeasuredShare,
+    kind: TreatmentKind,
+    outcome: TryOutcome = TryOutcome.MEASURED,
+    *,
+    low: float = 0.0,
+    treated: float = 0.0,
+) -> Experiment:
     option = PlannedOption("lazy-log-text", "builds texts late", kind.value, [])
     planned = PlannedFinding("eager-log-format", 1, "", "train.py", 7, "step", low, 0.9, [option])
     turns = SimpleNamespace(measured=measured, pairs=8, longest_s=0.8)
-    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0, treated_share=0.0)
-    under_way = UnderWay(planned, option, (), trying, SimpleNamespace())  # type: ignore[arg-type]
-    return experiment_of(under_way, TryEnd(outcome), 9.0, "").note
+    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0, treated_share=treated)
+    under_way = UnderWay(planned, option, (), trying, CpuTimes(0.0, 0.0))
+    return experiment_of(under_way, TryEnd(outcome), 9.0, "")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +47,7 @@ def kept(measured: MeasuredShare, low: float, kind: TreatmentKind, outcome: TryO
 def test_a_gain_of_nothing_where_samples_told_of_much_is_doubted(
     measured, low, kind, outcome, note
 ):
-    assert kept(measured, low, kind, outcome) == note
+    assert kept(measured, kind, outcome, low=low).note == note
 
 
 def a_bench(of_run: float, of_host: float) -> Any:
@@ -72,10 +79,4 @@ def test_cores_that_others_used(now: tuple[float, float], told: str):
 def test_a_ceiling_that_takes_as_long_as_what_it_leaves_out_prices_nothing(
     kind: TreatmentKind, treated: float, outcome: TryOutcome
 ):
-    option = PlannedOption("from-memory", "answers from memory", kind.value, [])
-    planned = PlannedFinding("hot-spot", 1, "", "train.py", 7, "step", 0.0, 0.9, [option])
-    turns = SimpleNamespace(measured=MeasuredShare(0.2, 0.15, 0.25), pairs=8, longest_s=0.8)
-    trying: Any = SimpleNamespace(turns=turns, begun_s=0.0, treated_share=treated)
-    under_way = UnderWay(planned, option, (), trying, SimpleNamespace())  # type: ignore[arg-type]
-
-    assert experiment_of(under_way, TryEnd(TryOutcome.MEASURED), 9.0, "").outcome is outcome
+    assert kept(MeasuredShare(0.2, 0.15, 0.25), kind, treated=treated).outcome is outcome

@@ -167,7 +167,7 @@ def _hook(base: Any, original: Any, count_in: _CountsIn) -> Any:
     """
 
     # The name is Python's own; it stands outside of a class here since it is set on one later.
-    def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807
+    def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807 - set on a class later
         try:
             if original is None:
                 # Also in a class that somebody has made of what stands in ``base``. The last of them, for ``super`` leads from one to the next.

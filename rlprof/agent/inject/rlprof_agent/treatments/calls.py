@@ -1,4 +1,4 @@
-"""TreatedCalls of a function that are left out, answered from memory, made without gradients, or made of another function."""
+"""Calls of a function that are left out, answered from memory, made without gradients, or made of another function."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _FRAMES = 8
 
 
 _MISSED = 16
-"""TreatedCalls that were left out, of which is known what they were given."""
+"""Calls that were left out, of which is known what they were given."""
 _NEVER, _ENOUGH = 1 << 60, 40
-"""Of calls of which none is to be made, and calls after which a memory is full."""
+"""A number of calls of which none is to be made, and one after which a memory is full."""
 _OBJECTS = 64
 """Objects whose attributes are kept, one for each shape of input."""
 

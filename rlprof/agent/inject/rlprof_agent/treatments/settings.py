@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from . import AskedPart
 
 _SELDOM = 50_000, 50, 1_000
-_ANOMALY = "set_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled"
-"""By which torch's Python switches the mode, and asks for it."""
 _CHECKS_SETTER = "set_default_validate_args"
 _FROZEN_BY_PYTHON = 2_000
 """Python 3.12 begins with 375 objects frozen; a program freezes what it has imported, which is more."""
@@ -139,22 +137,27 @@ def _owner_and_name(path: str) -> tuple[Any, str]:
 def _anomaly_mode(_part: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Look for no errors of autograd's, whatever the program switches on or off meanwhile: it is asked for anew in each ``with``."""
     torch = library("torch")
-    switch, is_on, looks_for_nan = (getattr(torch, name) for name in _ANOMALY)
     wanted = [False, True]
 
     def switched(mode: bool, check_nan: bool = True) -> None:
         wanted[:] = [mode, check_nan]
 
-    stand_ins = switched, lambda: wanted[0], lambda: wanted[1]
+    stand_ins: dict[str, Any] = {
+        "set_anomaly_enabled": switched,
+        "is_anomaly_enabled": lambda: wanted[0],
+        "is_anomaly_check_nan_enabled": lambda: wanted[1],
+    }
+    originals = {name: getattr(torch, name) for name in stand_ins}
+    switch, is_on, looks_for_nan = originals.values()
 
     def put_on() -> None:
         wanted[:] = [is_on(), looks_for_nan()]
-        for name, stand_in in zip(_ANOMALY, stand_ins):  # noqa: B905 - Python 3.9
+        for name, stand_in in stand_ins.items():
             setattr(torch, name, stand_in)
         switch(False)
 
     def put_back() -> None:
-        for name, original in zip(_ANOMALY, (switch, is_on, looks_for_nan)):  # noqa: B905 - Python 3.9
+        for name, original in originals.items():
             setattr(torch, name, original)
         switch(*wanted)
 
