@@ -18,7 +18,8 @@ class Process:
     why: str = ""
     delay_s: float = 0.01
     starts_s: float = 0.0
-    reaches: bool = True
+    reaches_from_s: float = 0.0
+    """When there is something for it to treat for the first time."""
     fails_s: float | None = None
     """When a treated call of it fails."""
     state: TreatmentState = TreatmentState.NOT_HEARD
@@ -60,7 +61,7 @@ class Process:
             self._due.pop(0)[1]()
         if self.fails_s is not None and now_s >= self.fails_s:
             self.state, self.why = TreatmentState.WITHDRAWN, "ValueError: of ours"
-        if self.state is TreatmentState.ON and self.reaches:
+        if self.state is TreatmentState.ON and now_s >= self.reaches_from_s:
             self.reached += 1
 
     def _arm(self) -> None:

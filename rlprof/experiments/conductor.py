@@ -44,6 +44,9 @@ RHYTHM_S: Final = 2.0
 
 LONGEST_RHYTHM_S: Final = 20.0
 
+_UNTRIED: Final = (TryOutcome.NOT_REACHED, TryOutcome.REFUSED)
+"""Outcomes of what changed nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class TryPlan:
@@ -240,6 +243,8 @@ class Conductor:
             self._held = []
             self._begin(bench, together, together.options, agents, now_s)
             return
+        if self.plan.only_own and all(each.outcome in _UNTRIED for each in self.experiments):
+            self.failure = words.own_untried(self.experiments)
         self._is_done = True
 
     def _begin(
@@ -282,7 +287,7 @@ class Conductor:
         self._keep(bench, ended, now_s)
         # What was counted is known by the turns; the next begins anew.
         self._log.counts[:-1] = []
-        if ended.outcome in (TryOutcome.NOT_REACHED, TryOutcome.REFUSED) and under_way.others:
+        if ended.outcome in _UNTRIED and under_way.others:
             self._begin(bench, under_way.planned, under_way.others, agents, now_s)
 
     def _keep(self, bench: Bench, ended: TryEnd, now_s: float) -> None:

@@ -26,7 +26,10 @@ _PATIENCE: Final = 2.0
 """Times the length of a slot after which any count ends it: the treatment may have taken away the pause that ends a cycle."""
 
 UNREACHED_SLOTS: Final = 2
-"""Slots with the treatment on, without anybody coming to the place, after which it is given up."""
+"""Slots with the treatment on in which it has nothing to treat, after which it is given up."""
+
+UNREACHED_S: Final = 3.0
+"""How long these last together at least: an evaluation or a checkpoint may come every few seconds."""
 
 _NOT_LOADED: Final = "no process has loaded what it would change"
 _UNHEARD: Final = (
@@ -71,7 +74,7 @@ class TreatmentTry:
         self._begun: StepTotal | None = None
         self._last: StepTotal | None = None
         """The end of the slot before, and of its last unit of work; None where it ended in the middle of one."""
-        self._on_slots = 0
+        self._on_slots, self._on_s = 0, 0.0
         self._treated: list[float] = []
         """Part of each slot with the treatment on that the treatment itself took."""
 
@@ -156,7 +159,9 @@ class TreatmentTry:
                 treated_s = ended.treated_s - self._begun.treated_s
                 self._treated.append(treated_s / (ended.at_s - self._begun.at_s))
         self.turns.add(rate)
-        self._on_slots += self._slot.is_on
+        if self._slot.is_on:
+            self._on_slots += 1
+            self._on_s += passed_s
         self._begin(now_s)
 
     def _end(self, log: CountLog, rhythm: Rhythm) -> StepTotal | None:
@@ -174,8 +179,12 @@ class TreatmentTry:
         return log.boundary(max(self._all_heard_s, settled_s), rhythm)
 
     def _judged(self, told: Sequence[TreatmentTold], now_s: float) -> TryEnd | None:
-        if self._on_slots >= UNREACHED_SLOTS and not any(each.reached for each in told):
-            return TryEnd(TryOutcome.NOT_REACHED, "nobody came to the place while it was on")
+        if not any(each.reached for each in told):
+            is_waited_for = self._on_slots < UNREACHED_SLOTS or self._on_s < UNREACHED_S
+            if is_waited_for and now_s < self._latest_s:
+                return None
+            why = f"it had nothing to treat in the {self._on_s:.1f} s that it was on"
+            return TryEnd(TryOutcome.NOT_REACHED, why)
         if self.turns.is_enough:
             return TryEnd(TryOutcome.MEASURED)
         has_interval = self.turns.measured is not None

@@ -141,6 +141,19 @@ def training_failed(exit_code: int) -> MeasureError:
     )
 
 
+def own_untried(experiments: Sequence[Experiment]) -> MeasureError:
+    """None of the treatments that the user gave could be applied."""
+    why = "; ".join(
+        f"{_own(each.treatment, each.file, each.function)}: {each.outcome.value.replace('-', ' ')} ({each.note})"
+        for each in experiments
+    )
+    return MeasureError(
+        f"nothing of what was asked for could be tried: {why}",
+        slug="own-untried",
+        hint="name functions as the program imports them: --skip my_pkg.mod:Learner.publish, of the script itself train:publish",
+    )
+
+
 def no_such_finding(wanted: str, findings: Sequence[PlannedFinding]) -> UsageError:
     there = (
         ", ".join(f"{planned.rank or ''} {planned.finding}".strip() for planned in findings)

@@ -25,7 +25,7 @@ class TryOutcome(Enum):
     NOT_CLEAR = "not-clear"
     """The budget was spent before the interval was narrow enough."""
     NOT_REACHED = "not-reached"
-    """No process came to the treated place while it was on."""
+    """There was nothing to treat while it was on."""
     REFUSED = "refused"
     """It could not be applied exactly, so it was not applied; the note says why."""
     WITHDRAWN = "withdrawn"

@@ -30,7 +30,7 @@ def an_experiment(finding="model-publish", measured=(0.4, 0.38, 0.45), kind="gai
         "measured": share,
         "pairs": 8,
         "seconds": 14.0,
-        "note": "" if measured else "nobody came to the place while it was on",
+        "note": "" if measured else "it had nothing to treat in the 3.2 s that it was on",
         **more,
     }
 

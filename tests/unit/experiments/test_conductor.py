@@ -404,6 +404,17 @@ def test_one_gain_alone_is_not_tried_again(play):
     assert len(conductor.experiments) == 1
 
 
+def test_if_nothing_of_what_was_asked_for_could_be_tried_that_is_an_error(play):
+    world = World({}, [ONE])
+    world.processes = [Process(arms_as=TreatmentState.ABSENT)]
+
+    conductor, _ = play(world, seconds=60, own=[own()], only_own=True)
+
+    assert conductor.failure is not None
+    assert "not reached (no process has loaded what it would change)" in conductor.failure.message
+    assert "as the program imports them" in conductor.failure.hint
+
+
 @pytest.mark.parametrize("state", [TreatmentState.REFUSED, TreatmentState.ABSENT])
 def test_where_one_treatment_does_not_reach_the_next_is_tried(state, play):
     class Picky(Process):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import inf
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.trying import (
     ARMED_WITHIN_S,
-    UNREACHED_SLOTS,
+    UNREACHED_S,
     TreatmentTry,
     TryEnd,
     leave,
@@ -181,16 +183,23 @@ def test_where_no_process_has_it_it_is_not_reached(processes, why):
 
 
 def test_a_place_that_nobody_comes_to_is_given_up():
-    training = Training(Process(reaches=False))
+    training = Training(Process(reaches_from_s=inf))
 
-    ended, trying = training.tries()
+    ended, _ = training.tries()
 
-    assert ended == TryEnd(TryOutcome.NOT_REACHED, "nobody came to the place while it was on")
-    assert trying.turns.pairs <= UNREACHED_SLOTS
+    assert ended.outcome is TryOutcome.NOT_REACHED
+    assert re.fullmatch(r"it had nothing to treat in the 3\.\d s that it was on", ended.why)
+    assert UNREACHED_S < training.now_s - 100.0 < 3 * UNREACHED_S
+
+
+def test_a_place_that_somebody_comes_to_every_few_seconds_is_waited_for():
+    ended, _ = Training(Process(reaches_from_s=104.0)).tries()
+
+    assert ended.outcome is TryOutcome.MEASURED
 
 
 def test_one_of_several_that_comes_there_is_enough():
-    ended, _ = Training(Process(), Process(reaches=False)).tries()
+    ended, _ = Training(Process(), Process(reaches_from_s=inf)).tries()
 
     assert ended.outcome is TryOutcome.MEASURED
 
