@@ -47,7 +47,10 @@ def a_ceiling(*args: Any, **changes: Any) -> Experiment:
 
 
 def a_treatment_of_the_user(place: str, **changes: Any) -> Experiment:
-    return a_gain("", place, told=None, **{"treatment": "my-setting", **changes})
+    """One of ``place``, as ``train:Learner.publish``."""
+    module, _, function = place.partition(":")
+    where = {"file": module, "line": 0, "function": function}
+    return a_gain("", told=None, **where, **{"treatment": "skip", **changes})
 
 
 def a_failed_experiment(

@@ -502,7 +502,7 @@ def experiments_of_all_kinds() -> tuple[Experiment, ...]:
             saves=(0.3, 0.28, 0.35),
         ),
         a_treatment_of_the_user(
-            f"{HOME}/train.py:12 train", saves=(0.01, -0.1, 0.12), outcome=TryOutcome.NOT_CLEAR
+            "train:publish", saves=(0.01, -0.1, 0.12), outcome=TryOutcome.NOT_CLEAR
         ),
         a_failed_experiment(
             TryOutcome.REFUSED,

@@ -52,8 +52,9 @@ def tried_rows(report: Report) -> list[TriedRow]:
 
 def _row(experiment: Experiment, report: Report) -> TriedRow:
     treatment = printable(experiment.treatment)
-    place = ""
-    if experiment.file:
+    if not experiment.line:  # The place of a user's treatment: a module and a name in it.
+        place = printable(f"{experiment.file}:{experiment.function}") if experiment.file else ""
+    else:
         place = f"at {short_line(experiment.file, experiment.line, report.run.cwd, _PLACE_LIMIT)}"
     predicted, measured = experiment.predicted, experiment.measured
     return TriedRow(

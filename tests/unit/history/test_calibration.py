@@ -36,7 +36,7 @@ TRIED = a_row(
         a_ceiling("env-step-bound"),
         a_failed_experiment(TryOutcome.REFUSED),
         a_gain("gc-pressure", outcome=TryOutcome.NOT_CLEAR),
-        a_treatment_of_the_user("train.py:3 f"),
+        a_treatment_of_the_user("train:f"),
         a_gain("", told=(0.1, 0.2), treatment="all-together"),
     ),
 )

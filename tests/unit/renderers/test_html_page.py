@@ -116,7 +116,7 @@ def test_experiments_show_predicted_and_measured_side_by_side():
     for words in (
         "omegaconf-in-looprewritten-line at bandit/env.py:42gain4.0 to 19 %40 %(38 to 45 %)814 s",
         "ceiling4.1 to 5.2 %at most 30 %(28 to 35 %)",
-        "my-settingat train.py:12gainnot clear(-10 to 12 %)",
+        "skiptrain:publishgainnot clear(-10 to 12 %)",
         "The function was compiled by torch.compile.gain4.0 to 19 %refused",
     ):
         assert words in told

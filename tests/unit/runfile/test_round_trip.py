@@ -26,7 +26,7 @@ STORY = (
     .process("main", steps=600)
     .spends(0.9, "train.py:1 <module>", "importlib.py:1 _find", start_up=True)
     .spends(2.0, "train.py:9 <module>", "train.py:12 step", cpu=0.75)
-    .spends(0.5, "train.py:9 <module>", "train.py:14 wait", idle=True)
+    .spends(0.5, "train.py:9 <module>", "train:wait", idle=True)
     .thread("logger")
     .spends(3.0, "log.py:3 run", idle=True)
     .process("worker")
@@ -42,7 +42,7 @@ STORY = (
     .tries(
         a_gain("slow-call", "train.py:12 step", note="Other programs took a third of the cores."),
         a_ceiling("environment-step-bound", "envs/grid.py:40 step", saves=(-0.01, -0.2, 0.1)),
-        a_treatment_of_the_user("train.py:14 wait", outcome=TryOutcome.NOT_CLEAR),
+        a_treatment_of_the_user("train:wait", outcome=TryOutcome.NOT_CLEAR),
         a_failed_experiment(TryOutcome.WITHDRAWN, note="A treated call raised ValueError."),
     )
     .recording()
