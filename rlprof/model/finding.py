@@ -104,12 +104,19 @@ class PricedFinding:
     finding: Finding
     rank: int
     saved_share: Range
-    """Share of steady wall time per step; of the whole run for a start-up finding (0 to 1)."""
+    """Share of steady wall time per step that its fix saves by itself; of the whole run for a start-up finding (0 to 1)."""
     sps_after: Range | None
     saved_us: Range
     """Wall time saved over this run (µs)."""
     process_roles: tuple[str, ...]
     counted_in: int | None = None
     """Rank of the listed finding that sells most of this one's time; None where that is its own."""
+    besides: Range | None = None
+    """The saved share once the dearer findings are fixed; None where their time is another."""
     tried_share: float | None = None
     """Median of what was measured, within ``saved_share``; None for one that is not ``Confidence.TRIED``."""
+
+    @property
+    def added_share(self) -> Range:
+        """Share that no dearer finding saves as well: shares of several findings add up by it."""
+        return self.saved_share if self.besides is None else self.besides

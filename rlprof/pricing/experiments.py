@@ -101,6 +101,7 @@ def _by_gain(
         finding=finding,
         # Its time is its own now: it was seen to go.
         counted_in=None,
+        besides=None,
         tried_share=min(saved.high, max(saved.low, measured.median)),
     )
     return _at(tried, saved, profile)
@@ -123,7 +124,8 @@ def _below_ceiling(
         text += f", {percent(elsewhere)} of which is the time of its other lines"
     if most < high:
         text += f"; samples had told {_share_range(entry.saved_share)}"
-        entry = _at(entry, Range(min(low, most), most), profile)
+        besides = entry.besides and Range(*(min(end, most) for end in entry.besides))
+        entry = _at(replace(entry, besides=besides), Range(min(low, most), most), profile)
     finding = replace(entry.finding, evidence=(text, *entry.finding.evidence))
     return replace(entry, finding=finding)
 

@@ -26,7 +26,7 @@ class Priced:
 
 
 def is_worth_listing(entry: PricedFinding) -> bool:
-    return entry.saved_share.high >= WORTH_LISTING
+    return entry.added_share.high >= WORTH_LISTING
 
 
 def ranked(entries: Sequence[PricedFinding]) -> Priced:
@@ -45,7 +45,7 @@ def _by_worth(entry: PricedFinding) -> tuple[bool, bool, bool, float]:
     """Shares of two bases are not compared: known causes that cost steady time come first, then those of the start-up,
     which is paid once.
     """
-    known, saves, share = worth(entry.finding, entry.saved_share)
+    known, saves, share = worth(entry.finding, entry.added_share)
     return known, entry.finding.phase is PhaseKind.STEADY, saves, share
 
 
@@ -85,9 +85,9 @@ def saved_together(findings: Sequence[PricedFinding]) -> Range:
     for the others than they were priced at. What was tried was measured by itself, and may hold time that others sell:
     of its lower end and theirs the higher one is sure.
     """
-    tried = [f.saved_share.low for f in findings if f.finding.confidence is Confidence.TRIED]
-    told = [f.saved_share.low for f in findings if f.finding.confidence is not Confidence.TRIED]
+    tried = [f.added_share.low for f in findings if f.finding.confidence is Confidence.TRIED]
+    told = [f.added_share.low for f in findings if f.finding.confidence is not Confidence.TRIED]
     low = max([*tried, sum(told)])
-    middle = sum((finding.saved_share.low + finding.saved_share.high) / 2 for finding in findings)
-    left = prod(1 - clip(finding.saved_share.high) for finding in findings)
+    middle = sum((finding.added_share.low + finding.added_share.high) / 2 for finding in findings)
+    left = prod(1 - clip(finding.added_share.high) for finding in findings)
     return Range(clip(low), clip(max(low, middle, 1 - left)))

@@ -13,7 +13,7 @@ from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import SyncSite
 from rlprof.pricing.ranking import Priced, is_worth_listing, ranked, worth
-from rlprof.pricing.samples import claim_of, measure_phase, priced, touched
+from rlprof.pricing.samples import Claim, claim_of, measure_phase, priced, touched
 from rlprof.pricing.windows import SeenInWindows
 
 
@@ -38,11 +38,18 @@ class Sale:
             ]
             best = max(range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i))
             finding, claim = rest.pop(best), claims[best]
-            entry = priced(finding, claim, self._profile, self._measures[finding.phase])
+            entry = self._priced(finding, claim)
             rank = 0
             if is_worth_listing(entry) or finding.confidence is not Confidence.SUSPECTED:
                 rank = self._enter(replace(entry, counted_in=self._seller_of(finding)))
             self._sellers[finding.phase].update(dict.fromkeys(claim.nodes, rank))
+
+    def _priced(self, finding: Finding, claim: Claim) -> PricedFinding:
+        """At the price of its fix by itself, and at ``claim`` besides those that were sold before."""
+        measure = self._measures[finding.phase]
+        alone = claim_of(finding, measure, frozenset())
+        entry = priced(finding, alone, self._profile, measure)
+        return entry if alone == claim else replace(entry, besides=claim.saved)
 
     def sell_windows(self, seen: Sequence[SeenInWindows], sites: Sequence[SyncSite]) -> None:
         """``seen`` with the heaviest first. Of a cause that samples have sold it is one more kind of evidence."""
@@ -91,7 +98,7 @@ class Sale:
         return min(
             1.0,
             sum(
-                entry.saved_share.high
+                entry.added_share.high
                 for entry in self._entries
                 if is_worth_listing(entry)
                 and entry.finding.confidence is not Confidence.SUSPECTED

@@ -145,6 +145,7 @@ def _finding(priced: PricedFinding, throughput: Throughput) -> document.Finding:
         confidence=finding.confidence,
         process_roles=priced.process_roles,
         saved_share=document.Range(*priced.saved_share),
+        added_share=document.Range(*priced.added_share),
         sps_after=after if throughput.unit == "steps" else None,
         rate_after=after,
         counted_in=priced.counted_in,

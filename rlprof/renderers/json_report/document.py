@@ -179,7 +179,16 @@ class Finding(Struct, frozen=True):
     confidence: Confidence
     process_roles: Sequence[str]
     saved_share: Annotated[
-        Range, means("Of steady wall time per step; of the whole run for a start-up finding.")
+        Range,
+        means(
+            "Saved by this fix alone, of steady wall time per step; of the whole run for a start-up finding."
+        ),
+    ]
+    added_share: Annotated[
+        Range,
+        means(
+            "What of it is saved besides the findings before it: the shares of several findings add up by it."
+        ),
     ]
     sps_after: Annotated[
         Range | None,

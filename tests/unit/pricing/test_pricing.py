@@ -233,7 +233,7 @@ def test_the_dearer_claim_goes_first_and_the_other_gets_the_rest():
     assert [entry.finding.detector for entry in priced.listed] == ["wide", "other"]
     assert [entry.finding.detector for entry in priced.also_seen] == ["narrow"]
     assert priced.listed[0].saved_share == price([wide], profile).listed[0].saved_share
-    assert priced.listed[1].saved_share == price_one(profile, "train.py").saved_share
+    assert priced.listed[1].added_share == price_one(profile, "train.py").saved_share
 
 
 def test_a_finding_says_in_which_other_its_time_is_counted():
@@ -414,7 +414,9 @@ def test_what_is_sold_already_is_not_sold_by_a_change_again():
     first, second = price([line, change], profile).listed
 
     assert first.finding is line
-    assert second.saved_share.high == pytest.approx(0.2 * 0.7, abs=0.05)
+    assert second.added_share.high == pytest.approx(0.2 * 0.7, abs=0.05)
+    # By itself it replaces the time of both.
+    assert second.saved_share.high == pytest.approx(0.7, abs=0.05)
 
 
 def test_a_finding_without_savings_costs_nothing_and_is_told():

@@ -171,3 +171,18 @@ def test_the_rate_now_reads_the_same_in_the_headline_and_beside_a_price():
     assert wording.unglued(wording.speed(a_report(sps=98_292_012_463_427.0))) == (
         "98 300 000 000 000 sps"
     )
+
+
+@pytest.mark.parametrize(
+    ("besides", "text"),
+    [
+        (None, "10 to 33 % of steady time"),
+        (Range(0.102, 0.331), "10 to 33 % of steady time"),
+        (Range(0.0, 0.031), "10 to 33 % of steady time, up to 3.1 % after the fixes before it"),
+        (Range(0.0, 0.0), "10 to 33 % of steady time, nothing after the fixes before it"),
+    ],
+)
+def test_what_is_left_of_a_price_stands_beside_it(besides, text):
+    priced = replace(a_finding(saves=(0.1, 0.33)), besides=besides)
+
+    assert wording.unglued(wording.saved(priced)) == text
