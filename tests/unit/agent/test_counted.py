@@ -1350,6 +1350,34 @@ def test_a_target_that_is_none_says_why(qualname, state):
     assert custom.count_target(envs_module(), qualname) == state
 
 
+@pytest.mark.parametrize("qualname", ["Sim", "Sim.step"])
+def test_a_method_of_a_metaclass_is_counted_and_called_as_before(qualname):
+    class Meta(type):
+        def step(cls):
+            return cls.__name__
+
+    class Sim(metaclass=Meta):
+        pass
+
+    assert custom.count_target(SimpleNamespace(Sim=Sim), qualname) == layout.CUSTOM_COUNTED
+    assert Sim.step() == "Sim"
+    assert counts() == {"steps:custom": 1}
+
+
+def test_a_method_that_is_made_when_it_is_asked_for_is_left_alone():
+    class Meta(type):
+        def __getattr__(cls, name):
+            return lambda: name
+
+    class Sim(metaclass=Meta):
+        pass
+
+    state = custom.count_target(SimpleNamespace(Sim=Sim), "Sim.step")
+
+    assert state == layout.CUSTOM_NOT_CALLABLE
+    assert Sim.step() == "step"
+
+
 def test_a_method_of_a_built_in_class_cannot_be_counted():
     assert (
         custom.count_target(SimpleNamespace(Table=dict), "Table.update") == layout.CUSTOM_READ_ONLY

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import math
+import pickle
 import pydoc
 import sys
+import textwrap
 import traceback
 import weakref
 
@@ -44,6 +46,14 @@ def test_it_looks_like_it(floor):
     assert inspect.signature(floor) == inspect.signature(math.floor)
     assert (floor.__doc__, floor.__name__) == (math.floor.__doc__, "floor")
     assert copy.copy(floor) is floor
+
+
+def test_one_of_a_function_of_pythons_is_saved_and_copied_as_that_is(monkeypatch):
+    dedent = StandIn(textwrap.dedent, stand_ins.after(list, textwrap.dedent))
+    monkeypatch.setattr(textwrap, "dedent", dedent)
+
+    assert pickle.loads(pickle.dumps(dedent)) is dedent
+    assert copy.deepcopy(dedent) is dedent
 
 
 def test_help_shows_the_text_of_the_other(floor):

@@ -36,11 +36,16 @@ def count_target(module: ModuleType, qualname: str) -> int:
     if found is None:
         return layout.CUSTOM_MISSING
     # An object that can be called (of a class, numba, functools) is more than its call.
+    if isinstance(owner, type) and _as_defined(owner, name) is None:
+        owner = type(owner)  # One of its metaclass, which the class itself would bind to nothing.
+    original = _as_defined(owner, name)
+    if original is None:
+        return layout.CUSTOM_NOT_CALLABLE  # Made when it is asked for.
     is_possible = callable(found) if isinstance(owner, type) else _is_function(found)
     if not is_possible or isinstance(found, type):
         return layout.CUSTOM_NOT_CALLABLE
     try:
-        setattr(owner, name, _counted(_as_defined(owner, name), owner))
+        setattr(owner, name, _counted(original, owner))
     except (TypeError, AttributeError):
         return layout.CUSTOM_READ_ONLY
     return layout.CUSTOM_COUNTED
@@ -52,11 +57,10 @@ def _is_function(found: Any) -> bool:
 
 
 def _as_defined(owner: Any, name: str) -> Any:
-    """The attribute as it stands in the class, not as bound by access."""
-    for each in getattr(owner, "__mro__", ()):
-        if name in each.__dict__:
-            return each.__dict__[name]
-    return getattr(owner, name)
+    """The attribute as it stands in the module or class, not as bound by access; None where it stands in none."""
+    if not isinstance(owner, type):
+        return getattr(owner, name)
+    return next((each.__dict__[name] for each in owner.__mro__ if name in each.__dict__), None)
 
 
 def _counted(original: Any, owner: Any) -> Any:
