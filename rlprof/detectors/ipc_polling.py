@@ -20,6 +20,7 @@ from rlprof.detectors.recognisers.naps import (
     polls,
     worked,
 )
+from rlprof.detectors.recognisers.plain_sleeps import plain_sleep
 from rlprof.libraries.known import library_of
 from rlprof.model.activity import Activity, HostLoad, WaitKind
 from rlprof.model.calibration import calibrated
@@ -97,6 +98,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     questions = _Polling(questions=_worth_naming(profile, found.questions))
     if questions.questions:
         yield _finding(profile, questions)
+    if sleep := plain_sleep(profile):
+        yield sleep
 
 
 def _finding(profile: Profile, found: _Polling) -> Finding:

@@ -12,7 +12,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.timed_waits import paced_sleeps
 
 MOSTLY_ASLEEP: Final = 0.5
-"""Part of its time that a thread sleeps on one line, from which on that is what others wait for."""
+"""Part of its time that a thread sleeps on one line, from which on that is what others wait for. No two lines have as much."""
 
 WORKED_MEANWHILE: Final = 0.3
 """Part of a wait that somebody else works, from which on the wait is for that."""
@@ -24,9 +24,12 @@ _MESSAGES: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.EVENT})
 class Sleeper(NamedTuple):
     """A thread that others wait for."""
 
+    thread: int
     process: int
     is_main: bool
     line: Line
+    nodes: frozenset[int]
+    """Nodes of the call tree that sleep there."""
     part: float
     """Part of its time asleep on that line."""
     waited_us: int
@@ -58,10 +61,19 @@ def find_sleeper(
         ]
         asleep = _asleep(activity, kinds, sources) if waited else None
         if asleep is not None and _hands_over(activity, kinds):
-            line, us = asleep
-            waited_us = sum(wait.wall_us for wait in waited)
-            part = us / activity.wall_us
-            found.append(Sleeper(activity.process, activity.is_main, line, part, waited_us))
+            line, nodes = asleep
+            us = sum(activity.tree.self_cost(node).idle_us for node in nodes)
+            found.append(
+                Sleeper(
+                    activity.thread,
+                    activity.process,
+                    activity.is_main,
+                    line,
+                    nodes,
+                    us / activity.wall_us,
+                    sum(wait.wall_us for wait in waited),
+                )
+            )
     return max(found, key=lambda sleeper: (sleeper.part, sleeper.line), default=None)
 
 
@@ -76,21 +88,22 @@ def _may_be_for(wait: Wait, activity: Activity, makers: set[int]) -> bool:
 
 def _asleep(
     activity: Activity, kinds: Mapping[int, WaitKind], sources: Mapping[str, str]
-) -> tuple[Line, int] | None:
-    """Return the line on which a thread sleeps for most of its time, and how long; None where a clock sets how long."""
-    lines = UserLines(activity.tree, sources)
-    times: dict[Line, int] = defaultdict(int)
-    for node, cost in activity.tree.self_costs():
+) -> tuple[Line, frozenset[int]] | None:
+    """Return the line on which a thread sleeps for most of its time, with its nodes; None where a clock sets how long."""
+    tree = activity.tree
+    lines = UserLines(tree, sources)
+    on_line: dict[Line, set[int]] = defaultdict(set)
+    for node, cost in tree.self_costs():
         # A nap between two questions, too.
         if cost.idle_us and kinds.get(node) in (WaitKind.SLEEP, WaitKind.POLL):
-            frame = activity.tree.frame(node)
+            frame = tree.frame(node)
             text = sources.get(frame.file)
             if lines.is_yours(frame) and text and frame.line not in paced_sleeps(text):
-                times[lines.line(node)] += cost.idle_us
-    line = max(times, key=lambda each: (times[each], each), default=None)
-    if line is None or times[line] < MOSTLY_ASLEEP * activity.wall_us:
-        return None
-    return line, times[line]
+                on_line[lines.line(node)].add(node)
+    for line, nodes in on_line.items():
+        if sum(tree.self_cost(node).idle_us for node in nodes) >= MOSTLY_ASLEEP * activity.wall_us:
+            return line, frozenset(nodes)
+    return None
 
 
 def _hands_over(activity: Activity, kinds: Mapping[int, WaitKind]) -> bool:

@@ -68,17 +68,7 @@ def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
         return HeldUp()
     if profile.load.saturated or _may_wait_for_outside(profile):
         return HeldUp()
-    critical = {activity.thread for activity in profile.activities if activity.is_critical}
-    makers = {activity.process for activity in profile.activities if activity.is_critical}
-    waits = [
-        wait
-        for wait in profile.waits
-        # One that naps as well has its own price.
-        if wait.thread in critical
-        and wait.kind is not WaitKind.POLL
-        # Not for each other, as in prices: those that make the steps do so side by side.
-        and _awaited(wait, but=makers) == {napping.process}
-    ]
+    waits = _waits_for(napping, profile)
     unexplained_us = max((wait.wall_us * (1 - worked(wait)) for wait in waits), default=0.0)
     if not unexplained_us:
         return HeldUp()
@@ -93,6 +83,35 @@ def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
     )
     left = _left_with_room(waits, napping, asleep_us, profile)
     return HeldUp(nodes, min(1.0, naps_us / unexplained_us), left)
+
+
+def held_up_by_sleep(sleeping: Activity, asleep_us: int, profile: Profile) -> HeldUp:
+    """Return the waits for room in a queue that ``sleeping`` takes from, when it does not sleep for ``asleep_us``. Nothing of the gain
+    is sure, since a plain sleep may keep a pace that has to be kept.
+    """
+    waits = _waits_for(sleeping, profile)
+    if sleeping.is_critical or profile.load.saturated or not waits:
+        return HeldUp()
+    left = _left_with_room(waits, sleeping, asleep_us, profile)
+    if left is None:
+        return HeldUp()
+    nodes = frozenset(node for wait in waits for node in wait.nodes)
+    return HeldUp(nodes, 1 - left.low, Range(left.low, 1.0))
+
+
+def _waits_for(napping: Activity, profile: Profile) -> list[Wait]:
+    """Return the waits of those who make the steps for a thread's process, and no other one."""
+    makers = {activity.process for activity in profile.activities if activity.is_critical}
+    critical = {activity.thread for activity in profile.activities if activity.is_critical}
+    return [
+        wait
+        for wait in profile.waits
+        # One that naps as well has its own price.
+        if wait.thread in critical
+        and wait.kind is not WaitKind.POLL
+        # Not for each other, as in prices: those that make the steps do so side by side.
+        and _awaited(wait, but=makers) == {napping.process}
+    ]
 
 
 def _left_with_room(

@@ -325,6 +325,51 @@ def test_a_nap_where_nothing_came_that_nobody_waits_for_costs_nothing():
     ]
 
 
+def a_sleeping_learner(length: str, *stack: str, waits_s: float = 8.0) -> list[Finding]:
+    """A learner that takes from a queue and sleeps at each turn; two actors wait, as ``stack`` tells."""
+    learner = Script(
+        "sleepy.py",
+        f"""
+        def learn(batches):
+            while True:
+                began = time.monotonic()
+                update(batches.get())
+                time.sleep({length})
+        """,
+    )
+    get = f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "4"}).process("main")
+    run.spends(0.8, learner.at("update(", "learn")).spends(0.2, learner.at("update(", "learn"), get)
+    run.spends(9.0, learner.at("time.sleep", "learn"), idle=True)
+    for name in ("actor 1", "actor 2"):
+        run.process(name, steps=500).spends(10.0 - waits_s, *ROLLOUT)
+        run.spends(waits_s, *stack, idle=True)
+    return detect(DETECTOR, run, ACTOR, learner)
+
+
+def test_a_sleep_of_the_one_that_empties_a_full_queue_is_named_and_not_sure():
+    (finding,) = a_sleeping_learner("0.05", *PUT)
+
+    assert finding.title == "a sleep at sleepy.py:5 leaves others waiting for room"
+    assert finding.remainder is not None
+    assert finding.remainder.left == Range(pytest.approx(0.2), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("length", "stack", "waits_s"),
+    [
+        ("began + 0.05 - time.monotonic()", PUT, 8.0),
+        ("0.05", (ACTOR.at("batches.put", "act"), f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"), 8.0),
+        ("0.05", PUT, 2.9),
+    ],
+    ids=["keeps a rate", "waits for an answer", "rarely full"],
+)  # fmt: skip
+def test_a_sleep_that_keeps_a_rate_or_fills_no_queue_is_not_named(
+    length: str, stack: tuple[str, ...], waits_s: float
+):
+    assert a_sleeping_learner(length, *stack, waits_s=waits_s) == []
+
+
 def test_a_loop_of_a_library_is_named_with_what_its_user_can_do():
     loop = f"{SITE}/torchrl/envs/batched_envs.py:2642 ParallelEnv._wait_for_workers"
     run = a_training().spends(5.0, SEND, loop).spends(5.0, SEND)
