@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -19,6 +20,7 @@ from rlprof.detectors.recognisers.naps import (
     polls,
     worked,
 )
+from rlprof.detectors.recognisers.plain_sleeps import plain_sleep
 from rlprof.libraries.known import library_of
 from rlprof.model.activity import Activity, HostLoad, WaitKind
 from rlprof.model.calibration import calibrated
@@ -30,7 +32,6 @@ from rlprof.pace.load import wants_more_cores
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.source.waiting import polled
-from rlprof.source.waiting_calls import SLEEPS
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import percent
 
@@ -55,6 +56,9 @@ FEWER_QUESTIONS: Final = calibrated(
     date="2026-11-21",
 )
 """Part of the questions between steps that goes when they are asked once a second."""
+
+MIN_OWN_TEST: Final = 0.02
+"""The same of questions that are the test of a loop that works, ``while not stop.is_set()``: each turn has to ask."""
 
 LONG_NAPS: Final = 0.1
 """Part of the time of polling in which nobody works, from which on the report says so."""
@@ -86,32 +90,59 @@ class _Polling:
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
+    if not profile.critical.wall_us:
+        return
     found = _find(profile)
-    asked_us = sum(profile.steady.self_cost(node).wall_us for node in found.questions)
-    if not whole:
-        return
-    if found.part < MIN_POLLING:
-        found.loops.clear()
-    if asked_us < MIN_QUESTIONS * whole:
-        found.questions.clear()
-    if not found.loops and not found.questions:
-        return
+    if found.part >= MIN_POLLING:
+        yield _finding(profile, replace(found, questions=set()))
+    questions = _Polling(questions=_worth_naming(profile, found.questions))
+    if questions.questions:
+        yield _finding(profile, questions)
+    if sleep := plain_sleep(profile):
+        yield sleep
+
+
+def _finding(profile: Profile, found: _Polling) -> Finding:
+    whole = profile.critical.wall_us
     weights = _weights(profile, found)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     theirs = _loop_of_a_library(profile, found)
     remainder = _without_naps(profile, found)
-    yield Finding(
+    return Finding(
         title=_title(weights, found, profile) if theirs is None else f"{_of(theirs)} polls",
         savings=() if remainder else tuple(_savings(profile, found)),
         remainder=remainder,
         locations=lines.shown_locations(
             {line: min(us, whole) for line, us in weights.items()}, whole
         ),
-        evidence=tuple(_evidence(profile, found, asked_us)),
+        evidence=tuple(_evidence(profile, found)),
         fix=_fix(found) if theirs is None else _fix_of_a_library(theirs),
         confidence=Confidence.MEASURED,
     )
+
+
+def _worth_naming(profile: Profile, questions: set[int]) -> set[int]:
+    """Leave out questions that loops ask at each turn to go on, as long as they cost little, and all where they cost nothing."""
+    own = set(_of_own_tests(profile, questions))
+    if _asked_share(profile, own) < MIN_OWN_TEST:
+        questions = questions - own
+    return questions if _asked_share(profile, questions) >= MIN_QUESTIONS else set()
+
+
+def _of_own_tests(profile: Profile, questions: Iterable[int]) -> Iterator[int]:
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    for node in questions:
+        owner = lines.owner(node)
+        if owner == NO_PARENT:
+            continue
+        statements = lines.statements(profile.steady.frame(owner))
+        if any(isinstance(statement.node, ast.While) for statement in statements):
+            yield node
+
+
+def _asked_share(profile: Profile, questions: Iterable[int]) -> float:
+    asked_us = sum(profile.steady.self_cost(node).wall_us for node in questions)
+    return asked_us / profile.critical.wall_us
 
 
 def _loop_of_a_library(profile: Profile, found: _Polling) -> Frame | None:
@@ -191,7 +222,7 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
     if found.questions:
         yield Saving(frozenset(found.questions), FEWER_QUESTIONS)
     held_up = _held_up(profile, found)
-    if held_up.nodes:
+    if held_up.nodes and not held_up.left:
         yield Saving(held_up.nodes, scaled(NO_DELAY, held_up.part))
     nodes = frozenset(found.loops)
     wall = sum(tree.self_cost(node).wall_us for node in nodes)
@@ -206,7 +237,10 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
 
 def _without_naps(profile: Profile, found: _Polling) -> Remainder | None:
     """Return what is left where naps are all that there is to price, and enough is known of them."""
-    if profile.load.saturated or found.questions or _held_up(profile, found).nodes:
+    held_up = _held_up(profile, found)
+    if held_up.left:
+        return Remainder(held_up.nodes | found.loops, held_up.left)
+    if profile.load.saturated or found.questions or held_up.nodes:
         return None
     left = left_by_waiting(found.loops, profile)
     return Remainder(frozenset(found.loops), left) if left else None
@@ -241,44 +275,52 @@ def _is_crowded(load: HostLoad) -> bool:
 
 
 def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
-    """Time of the lines that ask, of the thread that asks most and of the critical ones."""
+    """Time of the lines that ask: of loops in the thread that asks most and in the critical ones, of questions as they are priced."""
     weights: dict[Line, float] = defaultdict(float)
-    for activity in profile.activities:
-        if activity is not found.worst and not activity.is_critical:
-            continue
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
-        costs = activity.tree.self_costs()
-        polling = found.loops | found.questions
-        own = lines.times((node, cost.wall_us) for node, cost in costs if node in polling)
+    trees = [
+        activity.tree
+        for activity in profile.activities
+        if found.loops and (activity is found.worst or activity.is_critical)
+    ]
+    for tree in trees or [profile.steady]:
+        lines = UserLines(tree, profile.sources, profile.started_package)
+        asking = found.loops or found.questions
+        own = lines.times(
+            (node, cost.wall_us) for node, cost in tree.self_costs() if node in asking
+        )
         for line, us in own.items():
             weights[line] += us
     return weights
 
 
 def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> str:
-    at = f" at {short_place(heaviest_line(weights))}" if weights else ""
-    names = " and ".join(f"{name}()" for name in _names(weights, found, profile)[:2])
+    line = heaviest_line(weights) if weights else None
+    at = f" at {short_place(line)}" if line else ""
+    asked = _names(line, found, profile)[:2] if line else []
+    names = " and ".join(f"{name}()" for name in asked)
     if not found.loops:
-        return f"other processes are asked{f' {names}' if names else ''} at every step{at}"
+        return f"other processes are asked{f' {names}' if names else ''} between steps{at}"
     how = "busily " if found.busy_part >= 0.5 else ""
     return f"a loop{at} {how}polls{f' {names}' if names else ''} instead of waiting"
 
 
-def _names(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> list[str]:
-    """Return what is asked: by the text of the lines, else by what they called; sleeps are no questions."""
-    names: dict[str, float] = defaultdict(float)
-    for line, us in weights.items():
-        text = profile.sources.get(line.file)
-        for name in polled(text, line.line, line.line) if text else ():
-            names[name] += us
+def _names(line: Line, found: _Polling, profile: Profile) -> list[str]:
+    """Return what a line asks, by what it was seen to call, the longest first, then by its text."""
+    steady = profile.steady
+    lines = UserLines(steady, profile.sources, profile.started_package)
+    times: dict[str, float] = defaultdict(float)
     for node in found.questions | found.loops:
-        frame = profile.steady.frame(node)
-        if _asks(frame):
-            names[last_name(frame.function)] += profile.steady.total_cost(node).wall_us
-    return sorted(names.keys() - SLEEPS, key=lambda name: (-names[name], name))
+        owner = lines.owner(node) if _asks(steady.frame(node)) else NO_PARENT
+        if owner != NO_PARENT and lines.line(owner) == line:
+            times[last_name(steady.frame(node).function)] += steady.total_cost(node).wall_us
+    text = profile.sources.get(line.file)
+    written = polled(text, line.line) if text else ()
+    # Of a question that asks another one (``empty`` does ``poll``) the line says which is its own.
+    names = set(written) or set(times)
+    return sorted(names, key=lambda name: (-times[name], name))
 
 
-def _evidence(profile: Profile, found: _Polling, asked_us: float) -> Iterable[str]:
+def _evidence(profile: Profile, found: _Polling) -> Iterable[str]:
     if found.worst is not None and found.loops:
         who = next(process for process in profile.processes if process.id == found.worst.process)
         yield (
@@ -288,7 +330,7 @@ def _evidence(profile: Profile, found: _Polling, asked_us: float) -> Iterable[st
         yield _verdict(profile, found)
     if found.questions:
         yield (
-            f"{percent(asked_us / profile.critical.wall_us)} of the critical time asks between steps "
+            f"{percent(_asked_share(profile, found.questions))} of the critical time asks between steps "
             "how other processes are"
         )
 
@@ -332,7 +374,7 @@ def _fix(found: _Polling) -> str:
             "when the time-out has passed."
         )
     return (
-        "Ask once a second, or when a message is late, instead of at every step; "
+        "Ask once a second, or when a message is late; "
         "multiprocessing.connection.wait([process.sentinel, ...], 0) asks for all processes at once."
     )
 

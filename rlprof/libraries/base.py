@@ -169,6 +169,8 @@ class Library:
     passes_on: str | None = None
     """Code that passes messages on, and calls the work itself: its own time is transport, what is below it is not. Not named
     under ``transport``, which takes what is below, too."""
+    pools: str | None = None
+    """Pools of threads or processes: what calls them hands tasks over, or waits for results."""
     waits: Mapping[str, Mapping[str, WaitKind]] = field(default_factory=dict)
     """Kinds of wait of its functions, by pattern and name. Outside of the standard library only loops of the
     library's own that poll (``WaitKind.POLL``)."""

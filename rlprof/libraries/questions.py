@@ -19,6 +19,9 @@ transport_of: Final = functions_of(lambda library: library.transport)
 slow_call_of: Final = functions_of(lambda library: library.slow_calls)
 """Cheaper way that there is in a loop."""
 
+is_pool: Final = files_of(lambda library: library.pools)
+"""True for files of pools that tasks are handed to."""
+
 is_policy_file: Final = files_of(lambda library: library.policy)
 """True for files of networks and distributions."""
 

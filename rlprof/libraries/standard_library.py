@@ -106,6 +106,7 @@ LIBRARY: Final = Library(
         },
     },
     passes_on=r"multiprocessing/(pool|managers)\.py$|concurrent/futures/process\.py$",
+    pools=r"concurrent/futures/\w+\.py$|multiprocessing/pool\.py$",
     waits={
         r"multiprocessing/queues\.py$": {ANY: WaitKind.QUEUE},
         r"multiprocessing/connection\.py$": {ANY: WaitKind.PIPE},

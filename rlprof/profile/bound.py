@@ -17,6 +17,8 @@ from rlprof.model.activity import (
     WaitKind,
 )
 from rlprof.model.recording import Process
+from rlprof.profile.sleepers import Sleeper
+from rlprof.source.lines import short_place
 from rlprof.units import percent
 
 MOSTLY: Final = 0.5
@@ -24,6 +26,9 @@ MOSTLY: Final = 0.5
 
 LEAST_QUEUED: Final = 0.05
 """Part of the critical time in the run queue from which on it is told: to be at work without a core is none."""
+
+LEAST_HELD_UP: Final = 0.3
+"""Part of the critical time that is waited for a thread that sleeps, from which on its sleep is what bounds the rate."""
 
 WORKED_MEANWHILE: Final = 0.3
 """Part of a wait in which another process has to work for the wait to be for it."""
@@ -35,6 +40,7 @@ def find_bound(
     load: HostLoad,
     roles: Mapping[int, str],
     processes: Sequence[Process],
+    sleeper: Sleeper | None = None,
 ) -> Bound:
     """The critical resource: the CPUs, some processes, a lock, or nothing inside the run."""
     critical = [activity for activity in activities if activity.is_critical]
@@ -63,7 +69,26 @@ def find_bound(
     for wait in waits:
         if wait.process in own and wait.thread in {activity.thread for activity in critical}:
             kinds[wait.kind] += wait.wall_us / wall
+    for_others = sum(share for kind, share in kinds.items() if kind in FOR_OTHERS)
+    is_most = for_others == max((for_others, *kinds.values()))
+    if sleeper is not None and is_most and sleeper.waited_us >= LEAST_HELD_UP * wall:
+        return _bound_by_sleep(sleeper, sleeper.waited_us / wall, own, roles, processes)
     return _bound_by_wait(own, kinds, waits, roles, processes)
+
+
+def _bound_by_sleep(
+    sleeper: Sleeper,
+    waited: float,
+    own: Collection[int],
+    roles: Mapping[int, str],
+    processes: Sequence[Process],
+) -> Bound:
+    who = _named([sleeper.process], roles, processes)
+    text = (
+        f"{who if sleeper.is_main else f'a thread of {who}'}, which sleeps {percent(sleeper.part)} of the time at "
+        f"{short_place(sleeper.line)}, and {_named(own, roles, processes)} {_do(own, 'wait')} for it {percent(waited)}"
+    )
+    return Bound(BoundBy.PROCESS, (sleeper.process,), waited, text)
 
 
 def _bound_by_wait(

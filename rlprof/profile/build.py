@@ -32,6 +32,7 @@ from rlprof.profile.native_threads import measure_threads
 from rlprof.profile.quality import quality_notes
 from rlprof.profile.quarters import steady_quarters
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
+from rlprof.profile.sleepers import find_sleeper
 from rlprof.profile.timeline import timeline_of
 from rlprof.source.started import started_package
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
@@ -133,7 +134,12 @@ def _describe_waits(draft: Draft) -> None:
     )
     draft.waits = wait_graph(recording, steady, draft.threads, draft.pace.times, draft.roles)
     draft.bound = find_bound(
-        draft.activities, draft.waits, draft.load, draft.roles, recording.processes
+        draft.activities,
+        draft.waits,
+        draft.load,
+        draft.roles,
+        recording.processes,
+        find_sleeper(draft.activities, draft.waits, draft.wait_kinds, recording.sources),
     )
 
 

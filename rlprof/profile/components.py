@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rlprof.libraries.known import files_of
-from rlprof.libraries.questions import is_policy_file, transport_of
+from rlprof.libraries.questions import is_policy_file, is_pool, transport_of
 from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.profile.updates import find_updates
 from rlprof.source.lines import begins_process
@@ -79,6 +79,7 @@ def classify_components(
     stepped = _stepped(nodes, sources)
     own = [ENVIRONMENT if node.id in stepped else _component(node.frame, sources) for node in nodes]
     loops = _around_the_environment(nodes, own)
+    handed = _handed_over(nodes)
     updates = find_updates(
         nodes,
         sources,
@@ -88,6 +89,7 @@ def classify_components(
         ),
         environment=[node.id for node in nodes if own[node.id] == ENVIRONMENT],
         messages=[node.id for node in nodes if transport_of(node.frame)],
+        handed_over=handed,
         time_us=time_us,
     )
     found: list[str] = []
@@ -114,6 +116,8 @@ def classify_components(
         learns.append(asked and name != ENVIRONMENT)
         if name == ENVIRONMENT:
             found.append(name)
+        elif number in handed:
+            found.append(TRANSFER)
         elif at_line:
             found.append(at_line)
         elif is_policy_file(frame.file) or name == INFERENCE:
@@ -130,6 +134,20 @@ def classify_components(
         else:
             found.append(OTHER if key in loops or line in updates.acts else above)
     return found
+
+
+def _handed_over(nodes: Sequence[Node]) -> frozenset[int]:
+    """Nodes of the standard library in which the user's code gives a pool tasks, or waits for results."""
+    found: set[int] = set()
+    is_called: list[bool] = []
+    """True below code that is not Python's own, in the same process or thread."""
+    for number, parent, frame in nodes:
+        is_own = origin_of_file(frame.file) not in (Origin.STDLIB, Origin.RUNTIME)
+        above = parent != NO_PARENT and is_called[parent]
+        is_called.append(is_own or (above and not begins_process(frame)))
+        if not is_own and above and (parent in found or is_pool(frame.file)):
+            found.add(number)
+    return frozenset(found)
 
 
 def _at_work(nodes: Sequence[Node], is_of_kind: Callable[[Node], bool]) -> list[int]:

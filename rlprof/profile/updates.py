@@ -22,6 +22,9 @@ _LEAST_PART: Final = 0.05
 """Part of the time below the heaviest line of a function (of a file, for networks and environments), from which on a line is
 believed to call what it was seen to: stacks that were read while they changed show callees at their neighbours."""
 
+_MOSTLY: Final = 0.5
+"""Part of a line's time in a pool from which on the line is one that hands tasks over, or waits for them."""
+
 _LEAST_OF_UPDATES: Final = 0.02
 """The same of functions that call for gradients, of the time below the one that does so longest."""
 
@@ -58,16 +61,19 @@ def find_updates(
     networks: Sequence[int],
     environment: Sequence[int],
     messages: Sequence[int],
+    handed_over: Collection[int] = (),
     time_us: Sequence[int],
 ) -> Updates:
     """From the line that calls the framework for gradients, up to the function that asks a network for what they are of.
 
     ``gradients``, ``networks``, ``environment``, ``messages``: nodes that make gradients or step an optimizer, ask a network,
-    step an environment, pass a message on; ``time_us``: own time of each node.
+    step an environment, pass a message on; ``handed_over``: nodes in which a pool is given tasks, or waited for;
+    ``time_us``: own time of each node.
     """
     total_us = _with_callees(nodes, time_us)
     asked_us = _times_above(nodes, _topmost(nodes, networks), total_us)
     stepped_us = _times_above(nodes, _topmost(nodes, environment), total_us)
+    pooled = _mostly(nodes, handed_over, total_us)
     around = _functions_above(nodes, environment)
     exchanging = around | _functions_above(nodes, messages)
     asking_functions = _functions_above(nodes, networks)
@@ -97,7 +103,9 @@ def find_updates(
                 module,
                 updating,
                 networks=asking,
-                environment=_heavy(stepped_us.get(file, {}), _LEAST_OF_STEPS),
+                # What a pool works out is given, as what an environment does: other stacks show the work.
+                environment=_heavy(stepped_us.get(file, {}), _LEAST_OF_STEPS)
+                | {line for of, line in pooled if of == file},
                 without_gradients=without_gradients(sources[file]),
             )
             learns |= {(file, line) for line in found.learns}
@@ -115,6 +123,23 @@ def find_updates(
         frozenset(functions),
         frozenset(whole),
     )
+
+
+def _mostly(nodes: Sequence[Node], chosen: Collection[int], total_us: Sequence[int]) -> set[_Line]:
+    """The lines most of whose time is spent in ``chosen``, or below."""
+    whole_us: dict[_Line, int] = defaultdict(int)
+    for number, parent, frame in nodes:
+        line = (frame.file, frame.line)
+        above = nodes[parent].frame if parent != NO_PARENT else None
+        if above is None or (above.file, above.line) != line:
+            whole_us[line] += total_us[number]
+    within = _times_above(nodes, _topmost(nodes, chosen), total_us) if chosen else {}
+    return {
+        (file, line)
+        for file, lines in within.items()
+        for line, us in lines.items()
+        if us >= _MOSTLY * whole_us[file, line]
+    }
 
 
 def _with_callees(nodes: Sequence[Node], time_us: Sequence[int]) -> list[int]:

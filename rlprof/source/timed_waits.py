@@ -1,12 +1,16 @@
-"""Waits of a source file that a time-out may end, and not somebody's work: what keeps a pace."""
+"""Waits of a source file that a time-out or a clock may end, and not somebody's work: what keeps a pace."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.source.waiting import CLOCKS, clock_loops
+from rlprof.source.waiting_calls import SLEEPS
+from rlprof.syntax.assignments import assigned
+from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 LOOKS_AROUND_S: Final = 0.5
 """Time-out in seconds from which on a wait only looks around now and then, as ``done.wait(timeout=1.0)`` does."""
@@ -25,6 +29,53 @@ def timed_waits(text: str) -> frozenset[int]:
         for statement in module.statements
         if any(isinstance(node, ast.Call) and _is_timed(node) for node in statement.walk())
         for line in statement.lines
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def paced_sleeps(text: str) -> frozenset[int]:
+    """Lines of ``text`` that sleep for a time that depends on a clock: ``time.sleep(due - time.monotonic())`` keeps a rate, as
+    ``rate.sleep()`` does.
+    """
+    module = parse(text)
+    if module is None:
+        return frozenset()
+    clocked = _set_by_a_clock(module.tree)
+    paced = (
+        line
+        for statement in module.statements
+        for call in statement.walk()
+        if isinstance(call, ast.Call)
+        and called_name(call) in SLEEPS
+        and _is_paced(call, statement, clocked)
+        for line in statement.lines
+    )
+    return clock_loops(text).union(paced)
+
+
+def _is_paced(call: ast.Call, statement: Statement, clocked: Collection[str]) -> bool:
+    """Tell whether a clock sets how long a call sleeps, or whether it does."""
+    length = [*call.args, *(word.value for word in call.keywords)]
+    deciding = [*length, *statement.conditions]
+    return not length or any(_reads_a_clock(part, clocked) for part in deciding)
+
+
+def _set_by_a_clock(tree: ast.AST) -> frozenset[str]:
+    """Variables and attributes that come from a clock, in one step or several."""
+    pairs = [(each.target, each.value) for node in ast.walk(tree) for each in assigned(node)]
+    found: set[str] = set()
+    while True:
+        new = {ast.unparse(target) for target, value in pairs if _reads_a_clock(value, found)}
+        if new <= found:
+            return frozenset(found)
+        found |= new
+
+
+def _reads_a_clock(expression: ast.AST, clocked: Collection[str]) -> bool:
+    return any(
+        (isinstance(node, ast.Call) and called_name(node) in CLOCKS)
+        or (isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in clocked)
+        for node in ast.walk(expression)
     )
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.model.activity import WaitKind
 from rlprof.source.waiting_calls import (
@@ -87,44 +87,90 @@ def waiting_lines(text: str) -> Mapping[int, WaitKind]:
             lines |= dict.fromkeys(statement.lines, kind)
     # Last, since a loop that waits speaks for all its lines.
     for node in ast.walk(module.tree):
-        for first, last, kind in _waiting_blocks(node):
-            lines |= dict.fromkeys(range(first, last + 1), kind)
+        for block in _waiting_blocks(node):
+            lines |= dict.fromkeys(block.lines, block.kind)
     return lines
 
 
-def polled(text: str, first: int, last: int) -> tuple[str, ...]:
-    """Names of the questions asked on the lines ``first`` to ``last``, sorted."""
+def clock_loops(text: str) -> frozenset[int]:
+    """Lines of loops that sleep and look at nothing but the time: ``while time.monotonic() < due: time.sleep(0.001)``."""
+    module = parse(text)
+    if module is None:
+        return frozenset()
+    blocks = (block for node in ast.walk(module.tree) for block in _waiting_blocks(node))
+    return frozenset(
+        line for block in blocks if block.kind is WaitKind.SLEEP for line in block.lines
+    )
+
+
+def polled(text: str, line: int) -> tuple[str, ...]:
+    """Names of the questions asked on a line, or by the loop or branch around it that does nothing but wait, sorted."""
     module = parse(text)
     if module is None:
         return ()
-    names = {
-        called_name(node)
-        for statement in module.statements
-        if first <= statement.first_line <= last
-        for node in statement.walk()
-        if isinstance(node, ast.Call)
-    }
-    return tuple(sorted(names & (POLLS | SLEEPS)))
+    blocks = (block for node in ast.walk(module.tree) for block in _waiting_blocks(node))
+    around = next((block for block in blocks if line in block.lines), None)
+    here = (node for statement in module.statements_at(line) for node in statement.walk())
+    asking = here if around is None else ast.walk(around.asks)
+    return tuple(
+        sorted({called_name(node) for node in asking if isinstance(node, ast.Call)} & POLLS)
+    )
 
 
-def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
-    if isinstance(node, ast.While) and _blocks(node.test):
+class _Block(NamedTuple):
+    """Lines that wait."""
+
+    lines: range
+    kind: WaitKind
+    asks: ast.AST
+    """The code that asks whether the wait is over."""
+
+
+def _block(first: ast.AST, last: ast.AST, kind: WaitKind, asks: ast.AST) -> _Block:
+    begin = getattr(first, "lineno", 0)
+    return _Block(range(begin, (getattr(last, "end_lineno", 0) or begin) + 1), kind, asks)
+
+
+def _waiting_blocks(node: ast.AST) -> Iterator[_Block]:
+    if not isinstance(node, ast.While) or _blocks(node.test):
         return  # ``while not done.wait(timeout=1.0)`` looks around once a second: no polling.
-    if isinstance(node, ast.While) and _only_waits(node.body):
-        if _gets_on_by_itself(node):
-            return
-        kind = WaitKind.POLL if _asks(node) else WaitKind.SLEEP
-        yield node.lineno, node.end_lineno or node.lineno, kind
-    elif isinstance(node, ast.While):
-        if _gathers(node):
-            for nap in _naps(node):
-                yield nap.lineno, nap.end_lineno or nap.lineno, WaitKind.POLL
-        for inner in node.body:
-            if isinstance(inner, ast.If) and _goes_round_again(inner):
-                yield inner.lineno, inner.body[-1].end_lineno or inner.lineno, WaitKind.POLL
-            elif isinstance(inner, ast.Try) and _asks_without_success(inner):
-                for handler in inner.handlers:
-                    yield handler.lineno, handler.end_lineno or handler.lineno, WaitKind.POLL
+    if _only_waits(node.body):
+        if not _gets_on_by_itself(node):
+            yield _block(node, node, WaitKind.POLL if _asks(node) else WaitKind.SLEEP, node)
+        return
+    if _gathers(node):
+        for nap in _naps(node):
+            yield _block(nap, nap, WaitKind.POLL, node)
+    yield from _naps_of_idle_turns(node.body)
+    for inner in _own_statements(node.body):
+        if isinstance(inner, ast.If) and _goes_round_again(inner):
+            if inner in node.body or _has_question(inner.test):
+                yield _block(inner, inner.body[-1], WaitKind.POLL, inner)
+        elif isinstance(inner, ast.Try) and _asks_without_success(inner):
+            for handler in inner.handlers:
+                yield _block(handler, handler, WaitKind.POLL, inner)
+
+
+def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a loop's body, those of its branches too, but none of a loop in it."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If | ast.With | ast.Try):
+            yield from _own_statements(statement.body)
+        if isinstance(statement, ast.If | ast.Try):
+            yield from _own_statements(statement.orelse)
+
+
+def _naps_of_idle_turns(body: list[ast.stmt]) -> Iterator[_Block]:
+    """Yield the branch of ``if queue.empty(): sleep(0.05)``, or of its ``else``, in whose turns nothing else is done."""
+    last = body[-1]
+    if not isinstance(last, ast.If) or not last.orelse or not _only_waits(body[:-1]):
+        return
+    if not _has_question(last.test) or not _has_cheap_calls_alone(last.test):
+        return
+    for branch, other in ((last.body, last.orelse), (last.orelse, last.body)):
+        if _only_waits(branch) and not _only_waits(other):
+            yield _block(branch[0], branch[-1], WaitKind.POLL, last.test)
 
 
 def _blocks(test: ast.expr) -> bool:

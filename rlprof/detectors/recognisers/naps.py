@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rlprof.model.activity import Activity, Wait, WaitKind
 from rlprof.model.calibration import calibrated
+from rlprof.model.calltree import CallTree
 from rlprof.model.counters import PROCESS_STARTS
 from rlprof.model.finding import Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.profile.roles import SERVICES
+from rlprof.source.lines import file_name, last_name
 from rlprof.source.timed_waits import timed_waits
 from rlprof.syntax.origin import Origin, origin
 
@@ -41,6 +44,9 @@ polling may well be a wait for that."""
 IDLE: Final = 0.001
 """Part of its time that a thread works, below which nobody waits for it: a launcher that sleeps until the end."""
 
+MOSTLY_FOR_ROOM: Final = 0.5
+"""Part of the waits that has to be for room in a queue for all of them to be taken for it."""
+
 _OUTSIDE_KINDS: Final = frozenset({WaitKind.SLEEP, WaitKind.SOCKET, WaitKind.UNKNOWN})
 
 
@@ -50,6 +56,10 @@ class HeldUp(NamedTuple):
     nodes: frozenset[int] = frozenset()
     part: float = 0.0
     """Part of the waits that the naps explain, at most."""
+    left: Range | None = None
+    """Part of the steady phase that is left without the naps, where the waits are for room in a queue. Else None: an answer that is
+    awaited comes after others' work, which fills most of the wait.
+    """
 
 
 def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
@@ -58,15 +68,7 @@ def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
         return HeldUp()
     if profile.load.saturated or _may_wait_for_outside(profile):
         return HeldUp()
-    critical = {activity.thread for activity in profile.activities if activity.is_critical}
-    waits = [
-        wait
-        for wait in profile.waits
-        # One that naps as well has its own price.
-        if wait.thread in critical
-        and wait.kind is not WaitKind.POLL
-        and _awaited(wait) == {napping.process}
-    ]
+    waits = _waits_for(napping, profile)
     unexplained_us = max((wait.wall_us * (1 - worked(wait)) for wait in waits), default=0.0)
     if not unexplained_us:
         return HeldUp()
@@ -76,13 +78,76 @@ def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
         if polls(wait, napping)
     )
     nodes = frozenset(node for wait in waits for node in wait.nodes)
-    return HeldUp(nodes, min(1.0, naps_us / unexplained_us))
+    asleep_us = sum(
+        wait.wall_us * (1 - busy_part) for wait in profile.waits if polls(wait, napping)
+    )
+    left = _left_with_room(waits, napping, asleep_us, profile)
+    return HeldUp(nodes, min(1.0, naps_us / unexplained_us), left)
 
 
-def _awaited(wait: Wait) -> set[int]:
-    """Return the processes that a wait may be for: its own only where no other is."""
+def held_up_by_sleep(sleeping: Activity, asleep_us: int, profile: Profile) -> HeldUp:
+    """Return the waits for room in a queue that ``sleeping`` takes from, when it does not sleep for ``asleep_us``. Nothing of the gain
+    is sure, since a plain sleep may keep a pace that has to be kept.
+    """
+    waits = _waits_for(sleeping, profile)
+    if sleeping.is_critical or profile.load.saturated or not waits:
+        return HeldUp()
+    left = _left_with_room(waits, sleeping, asleep_us, profile)
+    if left is None:
+        return HeldUp()
+    nodes = frozenset(node for wait in waits for node in wait.nodes)
+    return HeldUp(nodes, 1 - left.low, Range(left.low, 1.0))
+
+
+def _waits_for(napping: Activity, profile: Profile) -> list[Wait]:
+    """Return the waits of those who make the steps for a thread's process, and no other one."""
+    makers = {activity.process for activity in profile.activities if activity.is_critical}
+    critical = {activity.thread for activity in profile.activities if activity.is_critical}
+    return [
+        wait
+        for wait in profile.waits
+        # One that naps as well has its own price.
+        if wait.thread in critical
+        and wait.kind is not WaitKind.POLL
+        # Not for each other, as in prices: those that make the steps do so side by side.
+        and _awaited(wait, but=makers) == {napping.process}
+    ]
+
+
+def _left_with_room(
+    waits: Sequence[Wait], napping: Activity, naps_us: float, profile: Profile
+) -> Range | None:
+    """Return what is left of the steady phase where ``napping``, which takes from full queues, no longer naps; None where the waits
+    are for something else than room.
+
+    Who puts and who takes work side by side, so up to all of the waits may go: as long as the one that takes naps meanwhile.
+    """
+    nodes = {node for wait in waits for node in wait.nodes if _puts(node, profile.steady)}
+    makers = [activity for activity in profile.activities if activity.is_critical]
+    waited_us = sum(maker.tree.self_cost(node).idle_us for maker in makers for node in nodes)
+    if waited_us < MOSTLY_FOR_ROOM * sum(wait.wall_us for wait in waits):
+        return None
+    busy = max(dict(wait.on).get(napping.process, 0.0) for wait in waits)
+    part = waited_us / sum(maker.wall_us for maker in makers)
+    naps = naps_us / napping.wall_us
+    low = min(NO_DELAY.low * min(part * (1 - busy), naps), _room_on_the_cores(profile))
+    return Range(1 - min(part, naps), 1 - low)
+
+
+def _puts(node: int, tree: CallTree) -> bool:
+    """Tell whether a wait is for room in a queue."""
+    frames = (tree.frame(number) for number in (node, *tree.ancestors(node)))
+    library = takewhile(lambda frame: origin(frame) is Origin.STDLIB, frames)
+    return any(
+        last_name(frame.function) == "put" and file_name(frame.file) in ("queue.py", "queues.py")
+        for frame in library
+    )
+
+
+def _awaited(wait: Wait, but: Collection[int] = ()) -> set[int]:
+    """Return the processes that a wait may be for: its own only where no other is, and none of ``but``."""
     own = {process for process, _ in wait.on}
-    return own - {wait.process} or own
+    return own - {wait.process, *but} or own
 
 
 def only_watches(napping: Activity) -> bool:

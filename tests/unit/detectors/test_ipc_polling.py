@@ -80,7 +80,7 @@ def test_finds_a_loop_that_takes_a_core_from_busy_workers():
 
     assert (
         finding.title
-        == "a loop at train.py:3 busily polls is_set() and is_alive() instead of waiting"
+        == "a loop at train.py:3 busily polls is_alive() and is_set() instead of waiting"
     )
     assert lines_of(finding) == [TRAIN.line("all(worker.is_alive"), TRAIN.line("ready.is_set")]
     assert (
@@ -216,7 +216,7 @@ def test_questions_between_steps_are_priced_by_their_time():
     ]
 
     assert (
-        priced.finding.title == "other processes are asked is_alive() at every step at train.py:13"
+        priced.finding.title == "other processes are asked is_alive() between steps at train.py:13"
     )
     assert priced.saved_share.low < 0.27 < priced.saved_share.high
 
@@ -227,6 +227,147 @@ def test_few_questions_are_not_named(part, count):
     run = a_training(cores=8).spends(asked_s, *ASK_EACH).spends(10.0 - asked_s, SEND)
 
     assert len(found(run)) == count
+
+
+ACTOR = Script(
+    "actor.py",
+    """
+    def act(batches, weights, stop):
+        while not stop.is_set():
+            if weights.empty():
+                pass
+            batches.put(rollout())
+    """,
+)
+STOP_FLAG = (
+    ACTOR.at("stop.is_set", "act"),
+    f"{STDLIB}/multiprocessing/synchronize.py:335 Event.is_set",
+)
+NO_WEIGHTS = (
+    ACTOR.at("weights.empty", "act"),
+    f"{STDLIB}/multiprocessing/queues.py:129 Queue.empty",
+)
+PUT = (ACTOR.at("batches.put", "act"), f"{STDLIB}/multiprocessing/queues.py:90 Queue.put")
+ROLLOUT = (ACTOR.at("batches.put", "act"), STEP)
+
+
+def an_actor(**asked_s: tuple[float, tuple[str, ...]]) -> RunBuilder:
+    run = a_training(cores=8)
+    for seconds, stack in asked_s.values():
+        run.spends(seconds, *stack)
+    return run.spends(10.0 - sum(seconds for seconds, _ in asked_s.values()), *ROLLOUT)
+
+
+def test_the_question_is_that_of_the_line_that_is_told():
+    run = an_actor(flag=(0.25, STOP_FLAG), weights=(1.0, NO_WEIGHTS))
+
+    (finding,) = detect(DETECTOR, run, ACTOR)
+
+    assert finding.title == "other processes are asked empty() between steps at actor.py:3"
+    assert lines_of(finding)[0] == ACTOR.line("weights.empty")
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.19, 0), (0.21, 1)], ids=["cheap", "dear"])
+def test_a_stop_flag_asked_once_a_turn_is_named_only_where_it_costs(seconds: float, count: int):
+    assert len(detect(DETECTOR, an_actor(flag=(seconds, STOP_FLAG)), ACTOR)) == count
+
+
+LEARNER = Script(
+    "learner.py",
+    """
+    def learn(batches):
+        while True:
+            if FIXED:
+                batch = batches.get(timeout=1)
+            else:
+                if batches.empty():
+                    time.sleep(0.05)
+                    continue
+                batch = batches.get()
+            update(batch)
+    """,
+)
+IDLE_TURN = LEARNER.at("time.sleep", "learn")
+UPDATE = LEARNER.at("update(", "learn")
+
+
+def a_napping_learner(*, naps_s: float, waits_s: float) -> RunBuilder:
+    """Two actors that make the steps put batches into a queue; the learner that empties it naps where nothing came."""
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "4"}).process("main")
+    run.spends(10.0 - naps_s, UPDATE).spends(naps_s, IDLE_TURN, idle=True)
+    for name in ("actor 1", "actor 2"):
+        run.process(name, steps=500).spends(10.0 - waits_s, *ROLLOUT)
+        run.spends(waits_s, *PUT, idle=True)
+    return run
+
+
+def test_a_nap_where_nothing_came_is_worth_up_to_the_waits_for_room():
+    (finding,) = (
+        entry
+        for entry in ranked(a_napping_learner(naps_s=7.0, waits_s=5.0), ACTOR, LEARNER)
+        if entry.finding.detector == DETECTOR.id
+    )
+
+    assert finding.finding.title == "a loop at learner.py:7 polls empty() instead of waiting"
+    assert 0.03 < finding.saved_share.low < 0.2
+    assert 0.45 < finding.saved_share.high < 0.6
+
+
+def test_a_nap_where_nothing_came_that_nobody_waits_for_costs_nothing():
+    run = a_napping_learner(naps_s=7.0, waits_s=0.0)
+    for script in (ACTOR, LEARNER):
+        run.source(script.file, script.text)
+
+    assert not [
+        entry
+        for entry in ranked(run, ACTOR, LEARNER)
+        if entry.finding.detector == DETECTOR.id and entry.saved_share.high > 0.01
+    ]
+
+
+def a_sleeping_learner(length: str, *stack: str, waits_s: float = 8.0) -> list[Finding]:
+    """A learner that takes from a queue and sleeps at each turn; two actors wait, as ``stack`` tells."""
+    learner = Script(
+        "sleepy.py",
+        f"""
+        def learn(batches):
+            while True:
+                began = time.monotonic()
+                update(batches.get())
+                time.sleep({length})
+        """,
+    )
+    get = f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "4"}).process("main")
+    run.spends(0.8, learner.at("update(", "learn")).spends(0.2, learner.at("update(", "learn"), get)
+    run.spends(9.0, learner.at("time.sleep", "learn"), idle=True)
+    for name in ("actor 1", "actor 2"):
+        run.process(name, steps=500).spends(10.0 - waits_s, *ROLLOUT)
+        run.spends(waits_s, *stack, idle=True)
+    return detect(DETECTOR, run, ACTOR, learner)
+
+
+def test_a_sleep_of_the_one_that_empties_a_full_queue_is_named_and_not_sure():
+    (finding,) = a_sleeping_learner("0.05", *PUT)
+
+    assert finding.title == "a sleep at sleepy.py:5 leaves others waiting for room"
+    assert finding.remainder is not None
+    assert finding.remainder.left == Range(pytest.approx(0.2), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("length", "stack", "waits_s"),
+    [
+        ("began + 0.05 - time.monotonic()", PUT, 8.0),
+        ("0.05", (ACTOR.at("batches.put", "act"), f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"), 8.0),
+        ("0.05", PUT, 2.9),
+    ],
+    ids=["keeps a rate", "waits for an answer", "rarely full"],
+)  # fmt: skip
+def test_a_sleep_that_keeps_a_rate_or_fills_no_queue_is_not_named(
+    length: str, stack: tuple[str, ...], waits_s: float
+):
+    assert a_sleeping_learner(length, *stack, waits_s=waits_s) == []
 
 
 def test_a_loop_of_a_library_is_named_with_what_its_user_can_do():

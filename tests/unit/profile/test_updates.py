@@ -111,3 +111,34 @@ def test_parts_of_a_library_s_training_add_up():
     shares = {part.name: round(part.share, 2) for part in profile.components}
     assert shares["learning"] == 0.88
     assert "inference" not in shares
+
+
+POOL = Script(
+    "pool.py",
+    """
+    while True:
+        for step in range(50):
+            chosen = net(obs)
+            results = list(pool.map(Loom.pick, looms, chosen))
+            losses.append(chosen * results)
+        loss = losses.mean()
+        loss.backward()
+    """,
+)
+
+
+def test_what_a_pool_is_given_or_waited_for_is_no_learning():
+    run = a_run().process("main", steps=100).source(POOL.file, POOL.text)
+    hands = POOL.at("pool.map", "<module>")
+    futures = f"{STDLIB}/concurrent/futures/{{}}"
+    run.spends(1.0, POOL.at("net(obs)", "<module>"), LINEAR)
+    run.spends(1.0, POOL.at("backward", "<module>"), BACKWARD)
+    run.spends(6.0, hands, futures.format("_base.py:451 Future.result"), idle=True)
+    run.thread("pool").spends(4.0, futures.format("thread.py:81 _worker"), "looms.py:8 pick", GYM)
+
+    parts = {part.name: part.share for part in build_profile(run.recording()).components}
+    given = part_of(run.thread("main"), hands, futures.format("thread.py:161 submit"))
+
+    assert parts["learning"] < 0.3
+    assert parts["environment"] > 0.3
+    assert given == "transfer"

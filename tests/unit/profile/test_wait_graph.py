@@ -180,6 +180,47 @@ def test_bound_by_naps_while_no_thread_works():
     assert "waits between threads in which none of them works" in bound.text
 
 
+PUT = f"{STDLIB}/multiprocessing/queues.py:90 Queue.put"
+TAKE = f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"
+
+
+def actors_beside_a_learner_that_sleeps(length: str, *, takes_s: float = 0.2) -> RunBuilder:
+    """Two actors that make the steps wait for room in a queue; the learner works for 1 s of 10."""
+    text = (
+        "import time\ndue = 0\nwhile True:\n    batch = batches.get()\n    learn(batch)\n"
+        f"    due = time.monotonic() + 0.05\n    time.sleep({length})\n"
+    )
+    run = a_run().with_run(host={"usable_cores": "8"}).source("learner.py", text)
+    run.process("main").spends(0.8, "learner.py:5 <module>").spends(
+        takes_s, "learner.py:4 <module>", TAKE
+    )
+    run.spends(9.2 - takes_s, "learner.py:7 <module>", idle=True)
+    for number in range(2):
+        run.process(f"actor {number}", steps=500).spends(2.0, "actor.py:4 rollout")
+        run.spends(8.0, "actor.py:5 rollout", PUT, idle=True)
+    return run  # fmt: skip
+
+
+def test_bound_by_one_that_sleeps_while_others_wait_for_it():
+    bound = build_profile(actors_beside_a_learner_that_sleeps("0.05").recording()).bound
+
+    assert (bound.by, bound.processes) == (BoundBy.PROCESS, (0,))
+    assert bound.text == (
+        "the main process (pid 1000), which sleeps 90 % of the time at learner.py:7, and 2 worker processes wait for it 80 %"
+    )
+
+
+@pytest.mark.parametrize(
+    ("length", "takes_s"),
+    [("due - time.monotonic()", 0.2), ("max(0, due)", 0.2), ("0.05", 0.0)],
+    ids=["a clock's time", "a variable of a clock", "passes nothing on"],
+)
+def test_a_sleep_that_keeps_a_pace_or_holds_nobody_up_is_not_named(length: str, takes_s: float):
+    run = actors_beside_a_learner_that_sleeps(length, takes_s=takes_s)
+
+    assert "waits between processes" in build_profile(run.recording()).bound.text
+
+
 SELECT = (
     f"{STDLIB}/asyncio/base_events.py:1922 BaseEventLoop._run_once",
     f"{STDLIB}/selectors.py:468 EpollSelector.select",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.source.timed_waits import timed_waits
+from rlprof.source.timed_waits import paced_sleeps, timed_waits
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,21 @@ def test_waits_that_a_short_time_out_ends(line, is_timed):
 
 def test_a_source_that_cannot_be_read_has_none():
     assert timed_waits("while not stop.wait(0.02)\n") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("line", "is_paced"),
+    [
+        pytest.param("time.sleep(0.05)", False, id="a nap"),
+        pytest.param("time.sleep(NAP_S)", False, id="a length of its own"),
+        pytest.param("time.sleep(due - time.monotonic())", True, id="until it is due"),
+        pytest.param("time.sleep(max(0, left))", True, id="what a clock left"),
+        pytest.param("rate.sleep()", True, id="somebody else knows how long"),
+        pytest.param("if left > 0: time.sleep(0.001)", True, id="while it is early"),
+        pytest.param("while time.time() < due: time.sleep(0.001)", True, id="looks at the time"),
+    ],
+)
+def test_sleeps_that_keep_a_pace(line, is_paced):
+    text = f"began = time.monotonic()\nleft = 0.02 - began\n{line}\n"
+
+    assert (3 in paced_sleeps(text)) is is_paced

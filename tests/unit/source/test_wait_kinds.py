@@ -241,6 +241,42 @@ def test_a_question_that_only_goes_round_again_polls_and_the_work_beside_it_does
     assert kind_at_the_end_of(script.at("learn", "work"), script=script) is WaitKind.QUEUE
 
 
+TURNS = """
+    def work(queue, robot, fixed):
+        while running:
+            {turn}
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "kind"),
+    [
+        pytest.param(
+            ["if fixed:", "    item = queue.get()", "else:", "    if queue.empty():", "        time.sleep(0.05)",
+             "        continue", "    item = queue.get()", "learn(item)"],
+            WaitKind.POLL, id="in a branch",
+        ),
+        pytest.param(
+            ["if queue.empty():", "    time.sleep(0.05)", "else:", "    learn(queue.get())"], WaitKind.POLL, id="or else work"
+        ),
+        pytest.param(
+            ["if queue.qsize():", "    learn(queue.get())", "else:", "    time.sleep(0.05)"], WaitKind.POLL, id="work or else"
+        ),
+        pytest.param(
+            ["robot.send(0)", "if queue.qsize():", "    robot.apply(queue.get())", "else:", "    time.sleep(0.05)"],
+            WaitKind.SLEEP, id="works at each turn",
+        ),
+        pytest.param(
+            ["if robot.is_up():", "    robot.send(0)", "else:", "    time.sleep(0.05)"], WaitKind.SLEEP, id="no question"
+        ),
+    ],
+)  # fmt: skip
+def test_a_nap_of_a_turn_in_which_nothing_else_is_done_polls(turn, kind):
+    script = a_script(TURNS.format(turn=("\n" + 12 * " ").join(turn)))
+
+    assert kind_at_the_end_of(script.at("time.sleep", "work"), script=script) is kind
+
+
 def test_what_a_polling_loop_calls_polls_too():
     script = a_script("def wait(event):\n    while not event.is_set():\n        pass\n")
 
