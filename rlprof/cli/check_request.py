@@ -11,11 +11,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.cli.command import program_to_measure
+from rlprof.cli.command import Target, TargetKind, program_to_measure
 from rlprof.cli.output import check_output, say
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import nothing_to_run
-from rlprof.cli.target_words import Target, TargetKind
+from rlprof.cli.target import counted_function, nothing_to_run, pattern_of
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:

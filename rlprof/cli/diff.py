@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rlprof.cli.formats import Metric
 from rlprof.cli.loading import load_report
-from rlprof.cli.metric import Metric
 from rlprof.cli.output import (
     Force,
     NotTheTerminal,

@@ -1,8 +1,9 @@
-"""The format of a document: by its name, or by the ending of its file; and its options."""
+"""The format of a document: by its name, or by the ending of its file; its options, and the time that it is about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,12 @@ from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
     from rlprof.renderers.base import Renderer
+
+
+class Metric(str, Enum):
+    WALL = "wall"
+    CPU = "cpu"
+    """Time on a CPU."""
 
 
 def by_name(renderers: Sequence[Renderer], name: str) -> Renderer:

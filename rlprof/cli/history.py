@@ -132,10 +132,10 @@ def _calibration(found: History, format_: HistoryFormat, *, to_terminal: bool) -
 
     calibration = calibration_of(found)
     if format_ is HistoryFormat.JSON:
-        from rlprof.history.calibration_json_document import calibration_as_json
+        from rlprof.history.json_document import calibration_as_json
 
         return calibration_as_json(calibration)
-    from rlprof.history.calibration_document import calibration_document
+    from rlprof.history.document import calibration_document
 
     return _written(calibration_document(calibration), format_, to_terminal=to_terminal)
 

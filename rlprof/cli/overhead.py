@@ -12,8 +12,15 @@ import typer
 
 from rlprof.cli.command import program_to_measure, script_name
 from rlprof.cli.output import in_words, say, show
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
+from rlprof.cli.target import (
+    Interpreter,
+    SpsPattern,
+    StepsFrom,
+    counted_function,
+    nothing_to_run,
+    pattern_of,
+    target_of,
+)
 from rlprof.errors import MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 if TYPE_CHECKING:

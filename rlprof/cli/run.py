@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.hurried import say_in_time
-from rlprof.cli.last_resort import not_begun, train_without
+from rlprof.cli.last_resort import not_begun, say_in_time, train_without
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, nothing_to_run, target_of
+from rlprof.cli.target import Interpreter, counted_function, nothing_to_run, pattern_of, target_of
 from rlprof.errors import OutputError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindowPolicy

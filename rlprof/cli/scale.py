@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rlprof.cli.command import command_of, script_name
+from rlprof.cli.command import Target, command_of, script_name
 from rlprof.cli.output import Force, check_output, in_words, say, show, write_output
 from rlprof.cli.run_files import new_run_file, point_latest_at
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
-from rlprof.cli.target_words import Target
+from rlprof.cli.target import (
+    Interpreter,
+    SpsPattern,
+    StepsFrom,
+    counted_function,
+    nothing_to_run,
+    pattern_of,
+    target_of,
+)
 from rlprof.errors import RlprofError, UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +85,7 @@ def scale(
     _check_outputs(output or (), target, force=force)
 
     from rlprof.recording.redaction.arguments import redact_arguments
-    from rlprof.scaling.climb import Ladder
+    from rlprof.scaling.ladder import Ladder
     from rlprof.scaling.study import study_of
 
     def settings(workers: int) -> RecordingSettings:

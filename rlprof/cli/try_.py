@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.hurried import say_in_time
+from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.step_sources import counted_function
-from rlprof.cli.target import Interpreter, StepsFrom, nothing_to_run, target_of
+from rlprof.cli.target import Interpreter, StepsFrom, counted_function, nothing_to_run, target_of
 from rlprof.errors import UsageError
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 

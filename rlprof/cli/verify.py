@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.check import DEFAULT_TIMEOUT_S
+from rlprof.cli.check import DEFAULT_TIMEOUT_S, measuring, tell
 from rlprof.cli.check_request import CheckRequest, Outputs, plan_of
-from rlprof.cli.measuring import measuring, tell
 from rlprof.cli.output import LATEST, in_words, say, show, write_output
 from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
 from rlprof.errors import EXIT_OK, OutputError, RunFileError, UsageError, exit_code_of_signal
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from rlprof.gate.check import CheckPlan
     from rlprof.gate.worktrees.worktree import Repository
     from rlprof.model.recording import Note
-    from rlprof.verification.promise import Promise
-    from rlprof.verification.verified import VerifiedFix
+    from rlprof.verification.verified import Promise, VerifiedFix
 
 
 class VerifyFormat(str, Enum):
@@ -183,7 +181,7 @@ def _promise(
     from rlprof.cli.loading import read_recording
     from rlprof.cli.run_files import run_file_named
     from rlprof.gate.gain import notes_on_named_run, promising_run
-    from rlprof.verification.promise import promise_of
+    from rlprof.verification.verified import promise_of
 
     notes: tuple[Note, ...] = ()
     if run is None:

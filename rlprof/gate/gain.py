@@ -17,8 +17,13 @@ from rlprof.model.experiment import MeasuredShare
 from rlprof.model.recording import Note, RunInfo
 from rlprof.names import printable
 from rlprof.runfile.heads import RunHead, run_heads
-from rlprof.verification.promise import Promise
-from rlprof.verification.verified import CONFIDENCE, VerifiedFix, VerifiedPair, VerifiedSide
+from rlprof.verification.verified import (
+    CONFIDENCE,
+    Promise,
+    VerifiedFix,
+    VerifiedPair,
+    VerifiedSide,
+)
 
 _CHANGED = "+changes"
 """Ending of the commit of a run whose tree differed from it."""

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.comparison.compare import Comparison
-from rlprof.comparison.grown import GrownFunction
+from rlprof.comparison.outline import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
 from rlprof.gate import causes, decision, words
 from rlprof.gate.decision import State

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
-from rlprof.comparison.grown import GrownFunction
+from rlprof.comparison.outline import GrownFunction
 from rlprof.gate import causes, words
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.model.report import Report

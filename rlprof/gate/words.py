@@ -10,7 +10,7 @@ from rlprof import units
 from rlprof.comparison import words as comparison_words
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
-from rlprof.comparison.grown import GrownFunction
+from rlprof.comparison.outline import GrownFunction
 from rlprof.gate.causes import MoreReads, in_head_only, reads_of, slower_functions, worse_findings
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
 from rlprof.gate.decision import Decision

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rlprof.cli.command import command_of, script_name
-from rlprof.cli.target_words import Target, TargetKind, split
+from rlprof.cli.command import Target, TargetKind, command_of, script_name, split
 from rlprof.errors import UsageError
 from rlprof.gate.program import as_typed
 from rlprof.names import printable

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from rlprof.cli.step_sources import counted_function, pattern_of
+from rlprof.cli.target import counted_function, pattern_of
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.gate.floor import (
     Floor,
@@ -21,8 +21,7 @@ from rlprof.gate.floor import (
     missed,
 )
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.pytest_plugin.hints import in_python
-from rlprof.pytest_plugin.options import Mark, Options, options_of
+from rlprof.pytest_plugin.options import Mark, Options, in_python, options_of
 from rlprof.pytest_plugin.program import program_of
 from rlprof.recording.git_environment import without_repository
 from rlprof.report import wording

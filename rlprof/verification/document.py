@@ -18,8 +18,7 @@ from rlprof.documents.blocks import (
 from rlprof.names import printable
 from rlprof.report import wording
 from rlprof.verification import words
-from rlprof.verification.promise import Standing
-from rlprof.verification.verified import VerifiedFix, VerifiedSide
+from rlprof.verification.verified import Standing, VerifiedFix, VerifiedSide
 
 _LOOKS: Final = {
     Standing.HELD: "bold green",

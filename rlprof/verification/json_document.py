@@ -19,10 +19,8 @@ from rlprof.inputs import read_input
 from rlprof.model import experiment, finding, profile, recording
 from rlprof.model.experiment import TreatmentKind
 from rlprof.renderers.json_report.values import Note, as_json_text, filled, means, notes_of, one_of
-from rlprof.verification import promise as promises
 from rlprof.verification import verified
-from rlprof.verification.promise import Standing
-from rlprof.verification.verified import CONFIDENCE, VerifiedFix, times
+from rlprof.verification.verified import CONFIDENCE, Standing, VerifiedFix, times
 
 FORMAT: Final = "rlprof-verify"
 FORMAT_VERSION: Final = 1
@@ -164,7 +162,7 @@ def verification_as_json(fix: VerifiedFix) -> str:
     )
 
 
-def _promise(promise: promises.Promise) -> Promise:
+def _promise(promise: verified.Promise) -> Promise:
     tried = None
     if promise.tried is not None and promise.tried_kind is not None:
         tried = Tried(promise.tried_kind, MeasuredShare(*promise.tried))
@@ -237,7 +235,7 @@ def _of_document(document: VerifyDocument, path: Path) -> VerifiedFix:
         script=document.script,
         command=tuple(document.command),
         unit=document.unit,
-        promise=promises.Promise(
+        promise=verified.Promise(
             finding=told.finding,
             title=told.title,
             rank=told.rank,

@@ -9,8 +9,7 @@ from rlprof.model.experiment import MeasuredShare, TreatmentKind
 from rlprof.model.finding import Range
 from rlprof.names import cut_middle, printable
 from rlprof.report import wording
-from rlprof.verification.promise import Promise, Standing, standing
-from rlprof.verification.verified import VerifiedFix, times
+from rlprof.verification.verified import Promise, Standing, VerifiedFix, standing, times
 
 _NAME_LIMIT: Final = 80
 _PLACE_LIMIT: Final = 60

@@ -11,7 +11,7 @@ from rlprof.model.activity import Component
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.browser_scripts import bundle
-from rlprof.renderers.html import experiments, findings, processes, torch
+from rlprof.renderers.html import findings, processes, torch
 from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
@@ -68,7 +68,7 @@ def page(report: Report) -> str:
         hot_lines=findings.hot_lines(report),
         nothing_found=wording.advice(report),
         also_seen=findings.also_seen(report),
-        experiments=experiments.experiment_views(report),
+        experiments=findings.experiment_views(report),
         about_experiments=ABOUT,
         parts=[_component(row, report) for row in parts_of_the_time(report)],
         about_the_parts=about_the_parts(report),

@@ -11,7 +11,7 @@ import pytest
 from rlprof.cli import check_results
 from rlprof.cli.check_request import CheckRequest, OnInconclusive, Outputs
 from rlprof.cli.check_results import hand_out, write_artifacts
-from rlprof.cli.target_words import Target, TargetKind
+from rlprof.cli.command import Target, TargetKind
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, OutputError
 from rlprof.gate.outcome import Outcome
 from tests.check_factory import checked, rates, unsteady
