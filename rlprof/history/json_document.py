@@ -13,12 +13,10 @@ from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.history import calibration as calibrations
-from rlprof.history import rows
 from rlprof.history.calibration import Calibration, GainSource
 from rlprof.history.rows import History, HistoryRow
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
-from rlprof.renderers.json_report import crash_of
 from rlprof.renderers.json_report.document import Crash, Range
 from rlprof.renderers.json_report.values import (
     Interval,
@@ -26,7 +24,6 @@ from rlprof.renderers.json_report.values import (
     as_json_text,
     filled,
     means,
-    seconds,
 )
 from rlprof.verification.verified import Standing, VerifiedFix, times
 
@@ -107,12 +104,13 @@ class HistoryDocument(Struct, frozen=True):
 
 def history_as_json(history: History) -> str:
     return as_json_text(
-        HistoryDocument(
+        filled(
+            HistoryDocument,
+            history,
             format="rlprof-history",
             version=1,
             rlprof=rlprof.__version__,
             runs=[_run(row) for row in history.rows],
-            unread=[Unread(*unread) for unread in history.unread],
             verified=[_verified(fix) for fix in history.verified],
         )
     )
@@ -124,41 +122,34 @@ def _run(row: HistoryRow) -> Run:
         row.run,
         file=row.file,
         started=row.run.started.isoformat(timespec="seconds"),
-        wall_s=seconds(row.run.wall_us),
-        crash=crash_of(row.crash),
-        sps=None if row.sps is None else Interval(*row.sps),
+        crash=row.crash,
+        sps=row.sps,
         why_no_sps=row.why_no_sps or None,
-        gain_over_previous=_gain(row.over_previous),
-        gain_over_first=_gain(row.over_first),
+        gain_over_previous=row.over_previous,
+        gain_over_first=row.over_first,
         bottleneck=None if row.top is None else _bottleneck(row.top),
     )
 
 
 def _verified(fix: VerifiedFix) -> Verified:
-    tried = fix.promise.tried
-    return Verified(
-        file=fix.file,
+    return filled(
+        Verified,
+        fix,
         measured=fix.measured.isoformat(timespec="seconds"),
-        script=fix.script,
         finding=fix.promise.finding,
         run_id=fix.promise.run_id,
-        promised=Range(*fix.promise.share),
-        tried=None if tried is None else Interval(*tried),
-        saved_share=Interval(*fix.got),
+        promised=fix.promise.share,
+        tried=fix.promise.tried,
+        saved_share=fix.got,
         times=times(fix.got.median),
-        standing=fix.standing,
         base=fix.base.name,
         head=fix.head.name,
     )
 
 
-def _gain(gain: rows.Gain | None) -> Gain | None:
-    return None if gain is None else Gain(*gain)
-
-
 def _bottleneck(priced: PricedFinding) -> Bottleneck:
-    share = Range(*priced.saved_share)
-    return filled(Bottleneck, priced.finding, id=priced.finding.detector, saved_share=share)
+    found = priced.finding
+    return filled(Bottleneck, found, id=found.detector, saved_share=priced.saved_share)
 
 
 # --- the calibration ----------------------------------------------------------------------------
@@ -220,7 +211,9 @@ class CalibrationDocument(Struct, frozen=True):
 
 def calibration_as_json(calibration: Calibration) -> str:
     return as_json_text(
-        CalibrationDocument(
+        filled(
+            CalibrationDocument,
+            calibration,
             format="rlprof-calibration",
             version=1,
             rlprof=rlprof.__version__,
@@ -229,30 +222,20 @@ def calibration_as_json(calibration: Calibration) -> str:
             promises=[_promise(each) for each in calibration.promises],
             ceilings_left_out=calibration.ceilings,
             unclear_left_out=calibration.unclear,
-            unread=[Unread(*unread) for unread in calibration.unread],
         )
     )
 
 
 def _calibration_row(row: calibrations.CalibrationRow) -> CalibrationRow:
-    return CalibrationRow(
+    return filled(
+        CalibrationRow,
+        row,
         finding=row.finding or None,
         verified=row.number(GainSource.VERIFIED),
         tried=row.number(GainSource.TRIED),
-        held=row.held,
-        median_excess=row.median_excess,
-        worst_excess=row.worst_excess,
     )
 
 
 def _promise(each: calibrations.MeasuredPromise) -> Promise:
-    return Promise(
-        when=each.when.isoformat(timespec="seconds"),
-        source=each.source,
-        finding=each.finding,
-        promised=Range(*each.promised),
-        measured=Interval(*each.got),
-        standing=each.standing,
-        excess=each.excess,
-        file=each.file,
-    )
+    when = each.when.isoformat(timespec="seconds")
+    return filled(Promise, each, when=when, measured=each.got)
