@@ -125,7 +125,11 @@ def check(
     the training's own output is shown only where it fails.
     """
     request = CheckRequest(
-        target=target_of(ctx),
+        target=target_of(
+            ctx,
+            "end the line with what to run, for example "
+            "rlprof check --base origin/main train.py --steps 20000",
+        ),
         base=base,
         base_command=base_command,
         baseline=baseline,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlprof.cli.command import Target, TargetKind, program_to_measure
 from rlprof.cli.output import check_output, say
-from rlprof.cli.target import counted_function, nothing_to_run, pattern_of
+from rlprof.cli.target import counted_function, pattern_of
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class OnInconclusive(str, Enum):
 class Outputs:
     """Files to write, as far as they are wanted."""
 
-    markdown: Path | None
-    json: Path | None
-    junit: Path | None
-    sarif: Path | None
+    markdown: Path | None = None
+    json: Path | None = None
+    junit: Path | None = None
+    sarif: Path | None = None
 
     def options(self) -> dict[str, Path | None]:
         return {
@@ -54,32 +54,32 @@ class Outputs:
         yield from filter(None, self.options().values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
     """The command line."""
 
     target: Target
-    base: str | None
-    base_command: str | None
-    baseline: Path | None
-    save_baseline: Path | None
-    relax_machine: bool
-    interleave: bool
-    pairs: int | None
-    max_pairs: int | None
-    min_effect: str | None
-    counters: tuple[str, ...]
-    counters_only: bool
-    on_inconclusive: OnInconclusive | None
+    base: str | None = None
+    base_command: str | None = None
+    baseline: Path | None = None
+    save_baseline: Path | None = None
+    relax_machine: bool = False
+    interleave: bool = False
+    pairs: int | None = None
+    max_pairs: int | None = None
+    min_effect: str | None = None
+    counters: tuple[str, ...] = ()
+    counters_only: bool = False
+    on_inconclusive: OnInconclusive | None = None
     timeout_s: float
-    prepare: str | None
-    profile: bool
-    artifacts: Path | None
-    outputs: Outputs
-    python: Path | None
-    sps_pattern: str | None
-    steps_from: str | None
-    force: bool
+    prepare: str | None = None
+    profile: bool = False
+    artifacts: Path | None = None
+    outputs: Outputs = Outputs()
+    python: Path | None = None
+    sps_pattern: str | None = None
+    steps_from: str | None = None
+    force: bool = False
 
     @property
     def inconclusive_code(self) -> int:
@@ -104,11 +104,6 @@ RLPROF_ONLY_OPTIONS: Final = frozenset(
 
 def check_options(request: CheckRequest) -> None:
     """Raise ``UsageError`` for options that do not go together, would do nothing or would write over a file."""
-    if not request.target.words:
-        raise nothing_to_run(
-            "end the line with what to run, for example "
-            "rlprof check --base origin/main train.py --steps 20000"
-        )
     against = {
         "--base": request.base,
         "--base-command": request.base_command,
@@ -230,10 +225,8 @@ def plan_of(
     if lost:
         say(f"rlprof: {lost}")
     head = _head(request)
-    if request.sps_pattern is not None:
-        pattern_of(request.sps_pattern)
-    if request.steps_from is not None:
-        counted_function(request.steps_from, agent=True)
+    pattern_of(request.sps_pattern)
+    counted_function(request.steps_from)
     base: CommitBase | CommandBase | FileBase | None = None
     if request.base is not None:
         is_script = request.target.kind is TargetKind.SCRIPT

@@ -16,7 +16,7 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.last_resort import not_begun, say_in_time, train_without
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.target import Interpreter, counted_function, nothing_to_run, pattern_of, target_of
+from rlprof.cli.target import Interpreter, counted_function, pattern_of, target_of
 from rlprof.errors import OutputError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindowPolicy
@@ -123,12 +123,11 @@ def run(
     from rlprof.recording.descriptors import handed_down
 
     only_the_targets = handed_down()
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run(
-            "give a script (rlprof run train.py), a module (-m package.train) "
-            "or a command (-- bash train.sh)"
-        )
+    target = target_of(
+        ctx,
+        "give a script (rlprof run train.py), a module (-m package.train) "
+        "or a command (-- bash train.sh)",
+    )
     name = script_name(target)
     command = command_of(target, python)
     settings = partial(
@@ -142,12 +141,12 @@ def run(
         values=values,
         austin=austin,
         label=label,
-        sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
+        sps_pattern=pattern_of(sps_pattern),
         # Windows of torch's profiler would be in the way of what is measured.
         torch=TorchWindowPolicy.OFF if try_ else torch,
         torch_steps=torch_steps,
         counts_all_steps=try_,
-        steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
+        steps_from=counted_function(steps_from, agent=agent),
     )
     run_file = None
     try:

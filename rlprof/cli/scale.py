@@ -19,7 +19,6 @@ from rlprof.cli.target import (
     SpsPattern,
     StepsFrom,
     counted_function,
-    nothing_to_run,
     pattern_of,
     target_of,
 )
@@ -76,12 +75,15 @@ def scale(
     after half a minute or so. Its output stays its own; the result goes to stderr, each recording to
     .rlprof/.
     """
-    target = _target(ctx)
+    target = target_of(
+        ctx,
+        "end the line with what to run, for example "
+        "rlprof scale --workers 1,2,4 train.py --envs {}",
+    )
     counts = worker_counts(workers)
     template = with_argument(target, arg or ())
     command_of(template, python)  # A script that is not there must not cost a ladder.
-    pattern = None if sps_pattern is None else pattern_of(sps_pattern)
-    function = None if steps_from is None else counted_function(steps_from, agent=True)
+    pattern, function = pattern_of(sps_pattern), counted_function(steps_from)
     _check_outputs(output or (), target, force=force)
 
     from rlprof.recording.redaction.arguments import redact_arguments
@@ -107,16 +109,6 @@ def scale(
             slug="no-rates",
             hint="the remarks above say why, for each run",
         )
-
-
-def _target(ctx: typer.Context) -> Target:
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run(
-            "end the line with what to run, for example "
-            "rlprof scale --workers 1,2,4 train.py --envs {}"
-        )
-    return target
 
 
 def worker_counts(text: str) -> tuple[int, ...]:

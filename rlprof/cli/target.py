@@ -57,22 +57,22 @@ class TargetCommand(TyperCommand):
         return frozenset(name for param in takes_value for name in param.opts)
 
 
-def target_of(ctx: typer.Context) -> Target:
-    """The target that was given to the running command."""
+def target_of(ctx: typer.Context, hint: str) -> Target:
+    """The target that was given to the running command; raises ``UsageError`` where there is none."""
     target = ctx.meta[_META_KEY]
     assert isinstance(target, Target)
+    if not target.words:
+        raise UsageError("nothing to run was given", slug="no-target", hint=hint)
     return target
-
-
-def nothing_to_run(hint: str) -> UsageError:
-    return UsageError("nothing to run was given", slug="no-target", hint=hint)
 
 
 # --- --sps-pattern and --steps-from, as typed ---------------------------------------------------
 
 
-def pattern_of(text: str) -> re.Pattern[bytes]:
-    """``--sps-pattern``, compiled; raises ``UsageError`` when it can find nothing."""
+def pattern_of(text: str | None) -> re.Pattern[bytes] | None:
+    """``--sps-pattern``, compiled, if it is given; raises ``UsageError`` when it can find nothing."""
+    if text is None:
+        return None
     try:
         pattern = re.compile(os.fsencode(text))
     except (re.error, OverflowError, RecursionError) as error:
@@ -90,8 +90,10 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
     return pattern
 
 
-def counted_function(text: str, *, agent: bool) -> str:
-    """``--steps-from``; raises ``UsageError`` when it cannot be counted."""
+def counted_function(text: str | None, *, agent: bool = True) -> str | None:
+    """``--steps-from``, if it is given; raises ``UsageError`` when it cannot be counted."""
+    if text is None:
+        return None
     module, colon, qualname = text.partition(":")
     parts = [*module.split("."), *qualname.split(".")]
     if not colon or not all(part.isidentifier() for part in parts):

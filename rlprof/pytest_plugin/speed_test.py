@@ -122,10 +122,8 @@ class AssertSps:
 
 
 def _floor_request(options: Options) -> FloorRequest:
-    if options.sps_pattern is not None:
-        pattern_of(options.sps_pattern)
-    if options.steps_from is not None:
-        counted_function(options.steps_from, agent=True)
+    pattern_of(options.sps_pattern)
+    counted_function(options.steps_from)
     program = program_of(options.command, options.folder)
     return FloorRequest(
         program=Program(

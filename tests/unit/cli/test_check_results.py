@@ -24,26 +24,8 @@ def asked_for(outputs: Outputs) -> CheckRequest:
     return CheckRequest(
         target=Target(TargetKind.SCRIPT, ("train.py",)),
         base="main",
-        base_command=None,
-        baseline=None,
-        save_baseline=None,
-        relax_machine=False,
-        interleave=False,
-        pairs=None,
-        max_pairs=None,
-        min_effect=None,
-        counters=(),
-        counters_only=False,
-        on_inconclusive=None,
         timeout_s=60.0,
-        prepare=None,
-        profile=False,
-        artifacts=None,
         outputs=outputs,
-        python=None,
-        sps_pattern=None,
-        steps_from=None,
-        force=False,
     )
 
 
@@ -56,7 +38,7 @@ def asked_for(outputs: Outputs) -> CheckRequest:
     ],
 )
 def test_an_inconclusive_check_ends_as_was_asked_for(on_inconclusive, code):
-    request = asked_for(Outputs(None, None, None, None))
+    request = asked_for(Outputs())
 
     ended = hand_out(checked(unsteady), replace(request, on_inconclusive=on_inconclusive))
 
@@ -92,7 +74,7 @@ def test_a_summary_that_cannot_be_written_is_told_and_the_verdict_stands(
 ):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(in_the_way(tmp_path)))
 
-    code = hand_out(SLOWER, asked_for(Outputs(None, None, None, None)))
+    code = hand_out(SLOWER, asked_for(Outputs()))
 
     assert code == EXIT_REGRESSION
     assert "no summary: cannot write" in capsys.readouterr().err
@@ -115,7 +97,7 @@ def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeyp
 
     monkeypatch.setattr(check_results, "outcome_as_page", undrawable)
     outcome = replace(SLOWER, comparison=compared(a_training(), a_training()))
-    request = asked_for(Outputs(None, None, None, None))
+    request = asked_for(Outputs())
 
     write_artifacts(outcome, replace(request, artifacts=tmp_path))
 
