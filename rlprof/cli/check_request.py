@@ -17,8 +17,8 @@ from rlprof.cli.target import counted_function, pattern_of
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:
+    from rlprof.gate.bases import CheckSettings
     from rlprof.gate.check import CheckPlan, CommandBase, FileBase
-    from rlprof.gate.judge import CheckSettings
     from rlprof.gate.program import Program
     from rlprof.gate.worktrees.sides import CommitBase
 
@@ -262,9 +262,9 @@ def _head(request: CheckRequest) -> Program:
 
 
 def _settings(request: CheckRequest) -> CheckSettings:
+    from rlprof.gate.bases import CheckSettings
     from rlprof.gate.counters import parse_tolerance
     from rlprof.gate.decision import DecisionSettings
-    from rlprof.gate.judge import CheckSettings
 
     decision = DecisionSettings()
     first = decision.min_pairs if request.pairs is None else request.pairs

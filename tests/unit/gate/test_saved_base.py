@@ -10,8 +10,9 @@ from rlprof.errors import (
     MeasureError,
 )
 from rlprof.gate.baseline import Baseline, check_machine
-from rlprof.gate.bases import measure_baseline, on_saved_command
+from rlprof.gate.bases import on_saved_command
 from rlprof.gate.counters import CounterTolerance
+from rlprof.gate.judge import measure_baseline
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome, Verdict
 from rlprof.gate.program import Side
