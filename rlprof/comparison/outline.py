@@ -145,15 +145,12 @@ def _merged_chains(tree: ChangeTree, kept: set[int]) -> dict[int, tuple[ChangeBo
         callers = through.get(at, ())
         called = below.get(at, [])
         heaviest = max(called, key=lambda box: abs(tree.boxes[box].change_us), default=-1)
-        if heaviest >= 0 and _is_all_of(tree.boxes[heaviest], tree.boxes[at]):
+        change_us = tree.boxes[at].change_us
+        if heaviest >= 0 and tree.boxes[heaviest].change_us / change_us >= _ALL_OF_IT:
             through[heaviest] = (*callers, tree.boxes[at])
         else:
             left[at] = callers
     return left
-
-
-def _is_all_of(called: ChangeBox, caller: ChangeBox) -> bool:
-    return called.change_us / caller.change_us >= _ALL_OF_IT
 
 
 def _nearest(tree: ChangeTree, at: int, among: Container[int]) -> int:
@@ -211,7 +208,10 @@ def grown_functions(tree: ChangeTree | None, most: int) -> tuple[GrownFunction, 
         key = (grown.label, grown.place, grown.inside)
         known = found.get(key)
         # Another role, or another caller: the same place in the code.
-        found[key] = grown if known is None else _together(known, grown)
+        if known is not None:
+            base_us, new_us = known.base_us + grown.base_us, known.new_us + grown.new_us
+            grown = replace(known, base_us=base_us, new_us=new_us)
+        found[key] = grown
     ordered = sorted(
         found.values(),
         key=lambda function: (-function.change_us, function.label, function.place, function.inside),
@@ -231,10 +231,6 @@ def _rows(tree: ChangeTree) -> list[OutlineRow]:
     if any(row.box.change_us >= _NOTHING_BESIDE_WAITS * most for row in work):
         return work
     return all_
-
-
-def _together(one: GrownFunction, other: GrownFunction) -> GrownFunction:
-    return replace(one, base_us=one.base_us + other.base_us, new_us=one.new_us + other.new_us)
 
 
 def _children(tree: ChangeTree) -> Mapping[int, Sequence[int]]:

@@ -244,7 +244,8 @@ def fingerprint_here(python: str | None, environment: Mapping[str, str]) -> dict
     finally:
         if gpus is not None:
             gpus.close()
-    return fingerprint(facts, _versions(python, environment))
+    versions = ask(python, _ASK, environment)
+    return fingerprint(facts, {name: str(text) for name, text in versions.items()})
 
 
 def fingerprint(host: Mapping[str, str], versions: Mapping[str, str]) -> dict[str, str]:
@@ -267,10 +268,6 @@ def differences(saved: Mapping[str, str], here: Mapping[str, str]) -> tuple[str,
         for name, was, now in pairs
         if was != now
     )
-
-
-def _versions(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: str(text) for name, text in ask(python, _ASK, environment).items()}
 
 
 def check_machine(

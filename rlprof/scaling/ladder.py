@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -114,7 +114,11 @@ def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> f
     0 where the machine's CPU time is not that of the run's cores.
     """
     run = recording.run
-    if steady is None or load.available_us <= 0 or not _has_all_cores(run.host):
+    if (
+        steady is None
+        or load.available_us <= 0
+        or run.host.get("cores") != f"{usable_cores(run.host):g}"
+    ):
         return 0.0
     host_cpu_us = SteadyGauges(recording, steady).sums(HOST_CPU_US).get(0)
     if host_cpu_us is None:
@@ -123,10 +127,6 @@ def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> f
     own_us = sum(recording.overhead.values()) * steady_us / max(1, run.wall_us)
     others_us = host_cpu_us - load.got_us - own_us
     return max(0.0, min(load.queued_us, others_us)) / load.available_us
-
-
-def _has_all_cores(host: Mapping[str, str]) -> bool:
-    return host.get("cores") == f"{usable_cores(host):g}"
 
 
 # --- climbing: the training is recorded with one number of workers after the other --------------
@@ -171,7 +171,7 @@ class Ladder:
         for number, (round_number, workers) in enumerate(climbing_order(counts, rounds), start=1):
             if workers in failed:
                 continue
-            self._tell(f"{_counted(workers)} (run {number} of {total})")
+            self._tell(f"{wording.counted(workers, 'worker', 'workers')} (run {number} of {total})")
             try:
                 run, was_told_to_end = self._run(workers, round_number)
             except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
@@ -226,7 +226,3 @@ def _outcome(run: LadderRun) -> str:
     if run.sps is None:
         return f"no rate: {run.why_no_sps}"
     return wording.unglued(f"{wording.rate(run.sps.median)} sps ({wording.rate_range(run.sps)})")
-
-
-def _counted(workers: int) -> str:
-    return f"{workers} worker{'' if workers == 1 else 's'}"

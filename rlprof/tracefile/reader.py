@@ -201,12 +201,8 @@ def _by_start(rows: list[Row]) -> list[Row]:
     rows.sort(key=attrgetter("ts"))
     # Rows that start together are rare where times have fractions: only then is the length asked for.
     if any(row.ts == before.ts and row.dur > before.dur for before, row in pairwise(rows)):
-        rows.sort(key=_start_and_length)
+        rows.sort(key=lambda row: (row.ts, -row.dur))
     return rows
-
-
-def _start_and_length(row: Row) -> tuple[float, float]:
-    return row.ts, -row.dur
 
 
 def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:

@@ -75,7 +75,9 @@ def page(report: Report) -> str:
         marked_phases=[_component(row, report) for row in marked_phases(report)],
         waits_for_cores=waits_for_cores(report),
         run_facts=list(run_facts(report)),
-        host_facts=_host_facts(report),
+        host_facts=[
+            (host_name(key), host_value(key, told)) for key, told in report.run.host.items()
+        ],
         lasted=wording.duration(report.run.wall_us),
         groups=processes.process_groups(report),
         every_process=processes.every_process(report),
@@ -178,7 +180,3 @@ def _component(row: Component, report: Report) -> View:
         "per_step": wording.duration(row.per_step_us) if row.per_step_us else "",
         "ceiling": f"{wording.rate(ceiling)} {unit}" if ceiling else "",
     }
-
-
-def _host_facts(report: Report) -> list[tuple[str, str]]:
-    return [(host_name(key), host_value(key, value)) for key, value in report.run.host.items()]

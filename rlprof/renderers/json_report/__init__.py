@@ -11,7 +11,6 @@ from typing import Final
 
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound
-from rlprof.model.experiment import Experiment
 from rlprof.model.finding import PricedFinding
 from rlprof.model.memory import MemoryView
 from rlprof.model.profile import GpuUse, Throughput
@@ -20,7 +19,6 @@ from rlprof.model.report import (
     Report,
     Resources,
     TorchWindowRow,
-    WaitRow,
 )
 from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report import document, usage
@@ -47,9 +45,15 @@ def report_as_json(report: Report) -> document.ReportDocument:
         throughput=_throughput(report.throughput, report),
         findings=[_finding(priced, report.throughput) for priced in report.findings],
         also_seen=[_finding(priced, report.throughput) for priced in report.also_seen],
-        experiments=[_experiment(experiment) for experiment in report.experiments],
+        experiments=[
+            filled(document.Experiment, tried, location=filled(document.TriedPlace, tried))
+            for tried in report.experiments
+        ],
         bound_by=_bound(report.bound, rows),
-        waits=[_wait(row) for row in report.waits],
+        waits=[
+            filled(document.Wait, row, on=[document.WaitedFor(*process) for process in row.on])
+            for row in report.waits
+        ],
         resources=None if report.resources is None else _resources(report.resources, rows),
         memory=None if report.memory is None else _memory(report.memory, rows),
         torch_windows=[_torch_window(row) for row in report.torch_windows],
@@ -118,17 +122,9 @@ def _finding(priced: PricedFinding, throughput: Throughput) -> document.Finding:
     )
 
 
-def _experiment(experiment: Experiment) -> document.Experiment:
-    return filled(document.Experiment, experiment, location=filled(document.TriedPlace, experiment))
-
-
 def _bound(bound: Bound, rows: Sequence[ProcessRow]) -> document.Bound:
     pids = [rows[process].pid for process in bound.processes]
     return filled(document.Bound, bound, kind=bound.by, pids=pids)
-
-
-def _wait(row: WaitRow) -> document.Wait:
-    return filled(document.Wait, row, on=[document.WaitedFor(*process) for process in row.on])
 
 
 def _resources(resources: Resources, rows: Sequence[ProcessRow]) -> usage.Resources:

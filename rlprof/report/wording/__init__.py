@@ -82,6 +82,11 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def in_brackets(text: str) -> str:
+    """`` (text)``; empty where there is none."""
+    return f" ({text})" if text else ""
+
+
 def command(report: Report) -> str:
     """The target's command as one would type it, without the folder of the interpreter."""
     program, *arguments = report.run.command or ("",)
