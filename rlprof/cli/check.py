@@ -18,7 +18,7 @@ from rlprof.cli.check_request import (
     plan_of,
 )
 from rlprof.cli.output import Force, say
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
+from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
 from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
@@ -92,10 +92,7 @@ def check(
             help="For each run, and for --prepare. Both runs of a pair in turns have twice as long.",
         ),
     ] = DEFAULT_TIMEOUT_S,
-    prepare: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Shell command that builds the base in its worktree."),
-    ] = None,
+    prepare: Prepare = None,
     profile: Annotated[
         bool,
         typer.Option(

@@ -16,7 +16,7 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.last_resort import not_begun, say_in_time, train_without
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.target import Interpreter, counted_function, pattern_of, target_of
+from rlprof.cli.target import Interpreter, ReplaceRunFile, counted_function, pattern_of, target_of
 from rlprof.errors import OutputError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindowPolicy
@@ -111,9 +111,7 @@ def run(
         ),
     ] = False,
     report: Annotated[bool, typer.Option(help="Show the report on stderr at the end.")] = True,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the run file if it exists.")
-    ] = False,
+    force: ReplaceRunFile = False,
 ) -> None:
     """Record a training run, then show its ranked report.
 

@@ -34,6 +34,15 @@ StepsFrom: TypeAlias = Annotated[
 ]
 
 
+Prepare: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="COMMAND", help="Shell command that builds the base in its worktree."),
+]
+ReplaceRunFile: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace the run file if it exists.")
+]
+
+
 class TargetCommand(TyperCommand):
     """A command that ends in a target; it finds it with ``target_of(ctx)``.
 

@@ -15,7 +15,7 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.target import Interpreter, StepsFrom, counted_function, target_of
+from rlprof.cli.target import Interpreter, ReplaceRunFile, StepsFrom, counted_function, target_of
 from rlprof.errors import UsageError
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
@@ -100,9 +100,7 @@ def try_(
     label: Annotated[str | None, typer.Option(help="A name for this run.")] = None,
     python: Interpreter = None,
     steps_from: StepsFrom = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the run file if it exists.")
-    ] = False,
+    force: ReplaceRunFile = False,
 ) -> None:
     """Measure what findings are worth while the training runs.
 

@@ -12,7 +12,7 @@ from rlprof.cli.check_request import CheckRequest, plan_of
 from rlprof.cli.explain import complete_finding
 from rlprof.cli.formats import TextFormat, in_format
 from rlprof.cli.output import LATEST, say, show, write_output
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
+from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
 from rlprof.errors import EXIT_OK, OutputError, RunFileError, UsageError, exit_code_of_signal
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def verify(
         float,
         typer.Option(min=0.1, metavar="SECONDS", help="For each run, and for --prepare."),
     ] = DEFAULT_TIMEOUT_S,
-    prepare: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Shell command that builds the base in its worktree."),
-    ] = None,
+    prepare: Prepare = None,
     python: Interpreter = None,
     sps_pattern: SpsPattern = None,
     steps_from: StepsFrom = None,

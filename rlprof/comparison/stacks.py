@@ -184,7 +184,7 @@ def _interval_us(report: Report) -> float:
     return 1e6 * len(rates) / sum(rates) if rates else 10_000.0
 
 
-@dataclass(slots=True)
+@dataclass
 class _GrowingBox:
     """A ``StackBox`` that grows."""
 
@@ -244,20 +244,7 @@ class _Growing:
 
     def boxes(self) -> tuple[StackBox, ...]:
         self._find_lines()
-        return tuple(
-            StackBox(
-                box.parent,
-                box.label,
-                box.place,
-                box.line,
-                box.kind,
-                tuple(box.blocks),
-                box.idle_us,
-                box.line_share,
-                box.called_on,
-            )
-            for box in self._boxes
-        )
+        return tuple(StackBox(**{**vars(box), "blocks": tuple(box.blocks)}) for box in self._boxes)
 
     def _find_lines(self) -> None:
         """Find for each box the line that took longest, with what it called, and the one that called it."""

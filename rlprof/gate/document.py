@@ -20,6 +20,7 @@ from rlprof.documents.blocks import (
     Table,
     TerminalOnly,
     figures,
+    sides_table,
 )
 from rlprof.documents.markdown import as_markdown
 from rlprof.gate import causes, words
@@ -73,16 +74,12 @@ def check_document(outcome: Outcome, *, tells_failure: bool = False) -> Iterator
 
 
 def _sides(outcome: Outcome) -> Table:
-    columns = [
-        Column(wraps=False),
-        Column(name="rate"),
-        Column(name="what", under="rate", lead="  ", style=""),
-    ]
-    rows = [
-        (side.value, words.sps(outcome, side), printable(name))
-        for side, name in ((Side.BASE, outcome.base), (Side.HEAD, outcome.head))
-    ]
-    return Table(columns, rows, is_headed=False)
+    return sides_table(
+        [
+            (side.value, words.sps(outcome, side), printable(name))
+            for side, name in ((Side.BASE, outcome.base), (Side.HEAD, outcome.head))
+        ]
+    )
 
 
 def _counters(outcome: Outcome) -> Iterator[Table]:

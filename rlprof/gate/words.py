@@ -83,10 +83,7 @@ def sps(outcome: Outcome, side: Side) -> str:
     found = outcome.sps(side)
     if found is None:
         return NOTHING
-    number = len(outcome.rates(side))
-    runs = wording.counted(number, "run", "runs")
-    told = runs if number == 1 else f"{wording.rate_range(found)}, {runs}"
-    return wording.unglued(f"{wording.rate(found.median)} {wording.rate_unit(outcome)} ({told})")
+    return wording.rate_of_runs(found, len(outcome.rates(side)), outcome)
 
 
 def rate(value: float | None) -> str:

@@ -265,6 +265,13 @@ def rate_unit(timed: Timed) -> str:
     return "sps" if timed.unit in ("steps", "none") else f"{timed.unit}/s"
 
 
+def rate_of_runs(sps: Interval, runs: int, timed: Timed) -> str:
+    """``657 sps (640 to 670, 5 runs)``: the median of them, with the lowest and the highest."""
+    number = counted(runs, "run", "runs")
+    told = number if runs == 1 else f"{rate_range(sps)}, {number}"
+    return unglued(f"{rate(sps.median)} {rate_unit(timed)} ({told})")
+
+
 def lack_of_rate(throughput: Throughput) -> str:
     """Why a run has no steady rate, in a few words; empty when it has one."""
     if throughput.steady_sps is not None:
