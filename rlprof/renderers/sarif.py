@@ -198,7 +198,7 @@ def _level(priced: PricedFinding) -> str:
 
 def _message(priced: PricedFinding, report: Report) -> str:
     finding = priced.finding
-    saves = f"saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
+    saves = f"saves {wording.share_saved(priced)}"
     if after := wording.price_after(priced, report):
         saves += f", {after} after it"
         if speed := wording.speed(report):

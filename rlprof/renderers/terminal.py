@@ -160,7 +160,7 @@ def finding(priced: PricedFinding, report: Report) -> Section:
 
 def _price(priced: PricedFinding, report: Report) -> Inline:
     bar = RangeBar(*priced.saved_share)
-    saves = f" saves {wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
+    saves = f" saves {wording.share_saved(priced)}"
     if times := measured_times(priced):
         saves = f" {times}\n{saves.strip()}"
     steady = report.throughput.steady_sps

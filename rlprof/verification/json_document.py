@@ -17,7 +17,14 @@ import rlprof
 from rlprof.errors import RunFileError
 from rlprof.inputs import read_input
 from rlprof.model.experiment import TreatmentKind
-from rlprof.renderers.json_report.values import Note, as_json_text, filled, means, one_of
+from rlprof.renderers.json_report.values import (
+    DocumentHead,
+    Note,
+    as_json_text,
+    filled,
+    means,
+    one_of,
+)
 from rlprof.verification import verified
 from rlprof.verification.verified import CONFIDENCE, Standing, VerifiedFix, times
 
@@ -180,7 +187,7 @@ def read_verification(path: Path) -> VerifiedFix:
     except OSError as error:
         raise _unread(path, f"cannot be read: {error.strerror or error}") from error
     try:
-        head = msgspec.json.decode(content, type=_Head)
+        head = msgspec.json.decode(content, type=DocumentHead)
         if head.format != FORMAT:
             raise _unread(path, f'is no verified fix: it has no "format": "{FORMAT}"')
         if head.version > FORMAT_VERSION:
@@ -191,13 +198,6 @@ def read_verification(path: Path) -> VerifiedFix:
         return _of_document(msgspec.json.decode(content, type=VerifyDocument), path)
     except (msgspec.DecodeError, ValueError, OverflowError, RecursionError) as error:
         raise _unread(path, f"is no verified fix, or is damaged: {error}") from error
-
-
-class _Head(Struct):
-    """Fields that tell whether the rest can be read."""
-
-    format: str = ""
-    version: int = 0
 
 
 def _unread(path: Path, why: str) -> RunFileError:

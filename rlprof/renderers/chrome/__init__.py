@@ -101,9 +101,7 @@ def _finding(priced: PricedFinding, report: Report, tid: int, clock: Clock) -> E
         RUN,
         tid,
         id=finding.detector,
-        saves=wording.unglued(
-            f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}"
-        ),
+        saves=wording.unglued(wording.share_saved(priced)),
         gives=wording.unglued(wording.price_after(priced, report)),
         confidence=finding.confidence.value,
         places=[f"{printable(location.file)}:{location.line}" for location in finding.locations],

@@ -84,7 +84,7 @@ def _view(priced: PricedFinding, report: Report) -> View:
         "title": found.title,
         "bar": price_bar(priced.saved_share),
         "times": measured_times(priced),
-        "saves": f"{wording.share_range(priced.saved_share)} of {wording.of_what(priced)}",
+        "saves": wording.share_saved(priced),
         "rate": wording.price_after(priced, report),
         "seconds": wording.seconds_saved(priced),
         "roles": ", ".join(priced.process_roles),

@@ -78,6 +78,13 @@ def one_of(*values: str) -> Meta:
     return Meta(extra_json_schema={"enum": [*values]})
 
 
+class DocumentHead(Struct, frozen=True):
+    """Keys that tell whether the rest of a document can be read."""
+
+    format: str = ""
+    version: int = 0
+
+
 class Note(Struct, frozen=True):
     level: Annotated[str, one_of("info", "warning", "error")]
     slug: Annotated[str, means("Anchor in docs/messages.md.")]

@@ -152,6 +152,11 @@ def of_what(priced: PricedFinding) -> str:
     return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
 
 
+def share_saved(priced: PricedFinding) -> str:
+    """``82 to 87 % of steady time``."""
+    return f"{share_range(priced.saved_share)} of {of_what(priced)}"
+
+
 def seconds_saved(priced: PricedFinding) -> str:
     """``1.2 to 1.4 s``, ``up to 2.1 s``: of this run."""
     return duration_range(priced.saved_us)
@@ -379,4 +384,4 @@ def _sentence(text: str) -> str:
 def _gain(priced: PricedFinding, report: Report) -> str:
     if after := price_after(priced, report):
         return f"gives {after}"
-    return f"saves {share_range(priced.saved_share)} of {of_what(priced)}"
+    return f"saves {share_saved(priced)}"

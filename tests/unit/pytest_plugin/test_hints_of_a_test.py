@@ -17,7 +17,7 @@ from rlprof.gate.planned_run import PlannedRun
 from rlprof.gate.program import Counting, Side
 from rlprof.gate.runner import check_end
 from rlprof.pytest_plugin.options import in_python
-from rlprof.pytest_plugin.program import program_of
+from rlprof.pytest_plugin.speed_test import program_of
 from tests.check_factory import a_program
 
 _GATE = Path(rlprof.__file__).with_name("gate")
