@@ -13,7 +13,6 @@ import rlprof
 from rlprof.cli.check_request import (
     CheckRequest,
     OnInconclusive,
-    Outputs,
     check_options,
     plan_of,
 )
@@ -143,7 +142,12 @@ def check(
         prepare=prepare,
         profile=profile,
         artifacts=artifacts,
-        outputs=Outputs(markdown, json_, junit, sarif),
+        outputs={
+            "--markdown": markdown,
+            "--json": json_,
+            "--junit": junit,
+            "--sarif": sarif,
+        },
         python=python,
         sps_pattern=sps_pattern,
         steps_from=steps_from,

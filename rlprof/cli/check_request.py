@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,27 +33,6 @@ class OnInconclusive(str, Enum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Files to write, as far as they are wanted."""
-
-    markdown: Path | None = None
-    json: Path | None = None
-    junit: Path | None = None
-    sarif: Path | None = None
-
-    def options(self) -> dict[str, Path | None]:
-        return {
-            "--markdown": self.markdown,
-            "--json": self.json,
-            "--junit": self.junit,
-            "--sarif": self.sarif,
-        }
-
-    def files(self) -> Iterator[Path]:
-        yield from filter(None, self.options().values())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
     """The command line."""
@@ -75,7 +54,8 @@ class CheckRequest:
     prepare: str | None = None
     profile: bool = False
     artifacts: Path | None = None
-    outputs: Outputs = Outputs()
+    outputs: Mapping[str, Path | None] = field(default_factory=dict)
+    """Files to write by their options, as far as they are wanted."""
     python: Path | None = None
     sps_pattern: str | None = None
     steps_from: str | None = None
@@ -142,7 +122,7 @@ def check_options(request: CheckRequest) -> None:
 
 
 def _outputs(request: CheckRequest) -> Iterator[Path]:
-    yield from request.outputs.files()
+    yield from filter(None, request.outputs.values())
     if request.save_baseline is not None:
         yield request.save_baseline
     if request.artifacts is not None:
@@ -202,7 +182,7 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
             "--max-pairs": request.max_pairs,
             "--min-effect": request.min_effect,
             "--on-inconclusive": request.on_inconclusive,
-            **request.outputs.options(),
+            **request.outputs,
         },
         not is_saving,
         "--save-baseline judges nothing",

@@ -24,7 +24,8 @@ from rlprof.documents.blocks import (
 )
 from rlprof.documents.markdown import as_markdown
 from rlprof.gate import causes, words
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.names import printable
 

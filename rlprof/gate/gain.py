@@ -8,7 +8,8 @@ from math import exp, log
 from pathlib import Path
 
 from rlprof.errors import MeasureError, UsageError
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.gate.statistics import paired_shift
 from rlprof.gate.worktrees.git import git

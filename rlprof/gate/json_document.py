@@ -15,8 +15,8 @@ from rlprof.comparison.compare import Comparison
 from rlprof.comparison.outline import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
 from rlprof.gate import causes, decision, words
-from rlprof.gate.decision import State
-from rlprof.gate.outcome import Outcome, Verdict, exit_code
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
 from rlprof.renderers.json_report.values import (
     Interval,
@@ -221,7 +221,7 @@ def _decision(outcome: Outcome, made: decision.Decision) -> Decision:
         made,
         asked_effect=made.asked,
         minimum_detectable_effect=made.mde,
-        confirmed=made.state is State.REGRESSION,
+        confirmed=made.state is Verdict.REGRESSION,
         reasons=words.reasons(outcome),
     )
 

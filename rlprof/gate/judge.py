@@ -21,10 +21,10 @@ from rlprof.gate.comparability import (
     on_runs,
 )
 from rlprof.gate.counters import CounterDifference, compare_counters
-from rlprof.gate.decision import Decision
+from rlprof.gate.decision import Decision, Verdict
 from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side, script_file
 from rlprof.gate.runner import Runner
 from rlprof.gate.words import run_in_words
@@ -128,7 +128,7 @@ def _verdict(base: Base, trial: _Measurements, settings: CheckSettings, tell: Te
             trial.decision = base.decide(now, was, settings.decision)
             wanted += _more(trial.decision, tell)
     assert trial.decision is not None, "the last round is decided on"
-    return Verdict.of_state(trial.decision.state)
+    return trial.decision.state
 
 
 def _verdict_of_counters(

@@ -16,7 +16,8 @@ from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
 from rlprof.comparison.outline import GrownFunction
 from rlprof.gate import causes, words
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.json_report.values import Json

@@ -13,9 +13,9 @@ from rlprof.comparison.findings import FindingChange
 from rlprof.comparison.outline import GrownFunction
 from rlprof.gate.causes import MoreReads, in_head_only, reads_of, slower_functions, worse_findings
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
-from rlprof.gate.decision import Decision
+from rlprof.gate.decision import Decision, Verdict
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.model.profile import Interval
 from rlprof.names import printable, short_path
