@@ -23,7 +23,6 @@ from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, To
 
 if TYPE_CHECKING:
     from rlprof.cli.ending import Ending
-    from rlprof.model.report import Report
     from rlprof.recording.experimenting import Experimenter
     from rlprof.recording.recorder import RunEnd
 
@@ -250,10 +249,14 @@ def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_repo
     from rlprof.model.crash import is_bad_end
 
     # A crash at the start is nothing to go on from; `latest` stays what it was.
-    report = None
+    report, is_kept = None, True
     if show_report or (is_default_place and is_bad_end(outcome.exit_code)):
+        # Here, as it takes half a second to import: a run that was told to end is to end.
+        from rlprof.report.build import is_worth_keeping
+
         report = load_report(run_file)
-    if is_default_place and (report is None or _is_worth_keeping(report)):
+        is_kept = is_worth_keeping(report)
+    if is_default_place and is_kept:
         point_latest_at(run_file)
     if report is not None and show_report and sys.stderr is not None:
         from rlprof.renderers.terminal import RENDERER
@@ -274,13 +277,6 @@ def _removed(run_file: Path, outcome: RunEnd) -> RunFileError:
         slug="run-file-removed",
         hint="where the training clears the folder that it writes to, record elsewhere: -o FILE",
     )
-
-
-def _is_worth_keeping(report: Report) -> bool:
-    # Here, as it takes half a second to import: a run that was told to end is to end.
-    from rlprof.report.build import is_worth_keeping
-
-    return is_worth_keeping(report)
 
 
 def _interval_us(text: str) -> int:

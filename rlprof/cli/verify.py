@@ -111,7 +111,7 @@ def _verify(
     repository = _repository(plan.head.folder, request.base)
     check_has_change(repository, request.base)
     promise, notes = _promise(plan, repository, run, finding)
-    promised = wording.unglued(words.promised_share(promise.share))
+    promised = wording.unglued(wording.share_range(promise.share))
     tell(f"{words.run_of(promise)} promised {promised} for {words.finding(promise)}")
     with check_folder() as folder:
         outcome = run_check(plan, base, folder, tell)

@@ -163,7 +163,7 @@ def _fails(request: FloorRequest, runs: Sequence[FloorRun]) -> str:
 
     Raises :class:`MeasureError` where other tests may be why.
     """
-    above = exceeded(request.floor, runs)
+    above = [*exceeded(request.floor, runs)]
     if above:
         return "\n".join([f"{request.program.name} counts too much:", *above])
     slow = missed(request.floor, runs)

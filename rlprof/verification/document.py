@@ -44,7 +44,7 @@ def verified_document(fix: VerifiedFix) -> Iterator[Block]:
         ]
     )
     yield Paragraph([f"Command: {printable(wording.typed(fix.command))}"])
-    yield Paragraph(words.next_steps(fix))
+    yield Paragraph(list(words.next_steps(fix)))
     yield _runs(fix)
     yield Remarks("What to know", fix.notes)
 
@@ -52,7 +52,7 @@ def verified_document(fix: VerifiedFix) -> Iterator[Block]:
 def _shares(fix: VerifiedFix) -> Table:
     promise = fix.promise
     rows = [
-        ("promised", words.promised_share(promise.share), words.promised_times(promise.share)),
+        ("promised", wording.share_range(promise.share), words.promised_times(promise.share)),
     ]
     if promise.tried is not None:
         rows.append(("tried", words.tried_share(promise), words.measured_times(promise.tried)))

@@ -151,11 +151,6 @@ class VerifiedPair(NamedTuple):
     base: float
     head: float
 
-    @property
-    def share(self) -> float:
-        """Part of the time per step that head saves; negative where it takes longer."""
-        return 1 - self.base / self.head
-
 
 @dataclass(frozen=True, slots=True)
 class VerifiedFix:
