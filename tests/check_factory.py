@@ -8,13 +8,13 @@ from pathlib import Path
 from rlprof.documents.terminal import as_text
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
-from rlprof.gate.bases import PairedBase, SavedBase
+from rlprof.gate.bases import CheckSettings, PairedBase, SavedBase
 from rlprof.gate.counters import CounterTolerance, RunCounters
-from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.decision import DecisionSettings, Verdict
 from rlprof.gate.document import check_document
-from rlprof.gate.judge import CheckSettings, judge
+from rlprof.gate.judge import judge
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side
 from rlprof.gate.runner import Runner
 from rlprof.model.profile import Interval

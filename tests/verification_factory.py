@@ -9,8 +9,7 @@ from typing import Any
 from rlprof.model.experiment import MeasuredShare, TreatmentKind
 from rlprof.model.finding import Range
 from rlprof.model.profile import Interval
-from rlprof.verification.promise import Promise
-from rlprof.verification.verified import VerifiedFix, VerifiedPair, VerifiedSide
+from rlprof.verification.verified import Promise, VerifiedFix, VerifiedPair, VerifiedSide
 
 
 def a_promise(

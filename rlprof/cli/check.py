@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+import rlprof
 from rlprof.cli.check_request import (
     CheckRequest,
     OnInconclusive,
-    Outputs,
     check_options,
     plan_of,
 )
-from rlprof.cli.measuring import measuring, tell
-from rlprof.cli.output import Force
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, target_of
-from rlprof.errors import EXIT_OK
+from rlprof.cli.output import Force, say
+from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
+from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 """Of one run. What hangs must not hold a runner for the six hours that services allow."""
@@ -90,10 +91,7 @@ def check(
             help="For each run, and for --prepare. Both runs of a pair in turns have twice as long.",
         ),
     ] = DEFAULT_TIMEOUT_S,
-    prepare: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Shell command that builds the base in its worktree."),
-    ] = None,
+    prepare: Prepare = None,
     profile: Annotated[
         bool,
         typer.Option(
@@ -123,7 +121,11 @@ def check(
     the training's own output is shown only where it fails.
     """
     request = CheckRequest(
-        target=target_of(ctx),
+        target=target_of(
+            ctx,
+            "end the line with what to run, for example "
+            "rlprof check --base origin/main train.py --steps 20000",
+        ),
         base=base,
         base_command=base_command,
         baseline=baseline,
@@ -140,7 +142,12 @@ def check(
         prepare=prepare,
         profile=profile,
         artifacts=artifacts,
-        outputs=Outputs(markdown, json_, junit, sarif),
+        outputs={
+            "--markdown": markdown,
+            "--json": json_,
+            "--junit": junit,
+            "--sarif": sarif,
+        },
         python=python,
         sps_pattern=sps_pattern,
         steps_from=steps_from,
@@ -165,3 +172,49 @@ def _check(request: CheckRequest) -> int:
             return hand_out(outcome, request)
         finally:
             write_artifacts(outcome, request)
+
+
+# --- the end of commands that measure by the gate, whatever ends them ---------------------------
+
+
+def measuring(work: Callable[[], int]) -> int:
+    """The exit code of ``work``, or that of the signal that ended it; raises the errors of ours that end in another one."""
+    from rlprof.gate.interruption import Interrupted, interruptible
+    from rlprof.gate.processes import adopting_orphans
+
+    try:
+        with interruptible(), adopting_orphans():
+            return work()
+    except Interrupted as stop:
+        say(
+            "rlprof: stopped; nothing that it started is left running\n"
+            "  more: rlprof explain check-stopped"
+        )
+        return exit_code_of_signal(stop.signum)
+    except (UsageError, MeasureError):
+        raise
+    except Exception as error:
+        raise could_not_measure(error) from error
+
+
+def could_not_measure(error: Exception) -> MeasureError:
+    """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
+    if isinstance(error, RlprofError):
+        return error.converted_to(MeasureError)
+    if isinstance(error, OSError):
+        return MeasureError(
+            f"the system refused what the check needs: {error}",
+            slug="check-refused",
+            hint="is the disk full, or is the working directory gone?",
+        )
+    lines = "".join(traceback.format_exception(error)).rstrip()
+    return MeasureError(
+        f"a bug in rlprof {rlprof.__version__} ended the check:\n{lines}",
+        slug="check-bug",
+        hint="please report it, with the lines above",
+    )
+
+
+def tell(text: str) -> None:
+    """Say how far it has come."""
+    say(f"rlprof: {text}")

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlprof.cli.command import program_to_measure
+from rlprof.cli.command import Target, TargetKind, program_to_measure
 from rlprof.cli.output import check_output, say
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import nothing_to_run
-from rlprof.cli.target_words import Target, TargetKind
+from rlprof.cli.target import counted_function, pattern_of
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, UsageError
 
 if TYPE_CHECKING:
+    from rlprof.gate.bases import CheckSettings
     from rlprof.gate.check import CheckPlan, CommandBase, FileBase
-    from rlprof.gate.judge import CheckSettings
     from rlprof.gate.program import Program
     from rlprof.gate.worktrees.sides import CommitBase
 
@@ -35,53 +33,33 @@ class OnInconclusive(str, Enum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Files to write, as far as they are wanted."""
-
-    markdown: Path | None
-    json: Path | None
-    junit: Path | None
-    sarif: Path | None
-
-    def options(self) -> dict[str, Path | None]:
-        return {
-            "--markdown": self.markdown,
-            "--json": self.json,
-            "--junit": self.junit,
-            "--sarif": self.sarif,
-        }
-
-    def files(self) -> Iterator[Path]:
-        yield from filter(None, self.options().values())
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
     """The command line."""
 
     target: Target
-    base: str | None
-    base_command: str | None
-    baseline: Path | None
-    save_baseline: Path | None
-    relax_machine: bool
-    interleave: bool
-    pairs: int | None
-    max_pairs: int | None
-    min_effect: str | None
-    counters: tuple[str, ...]
-    counters_only: bool
-    on_inconclusive: OnInconclusive | None
+    base: str | None = None
+    base_command: str | None = None
+    baseline: Path | None = None
+    save_baseline: Path | None = None
+    relax_machine: bool = False
+    interleave: bool = False
+    pairs: int | None = None
+    max_pairs: int | None = None
+    min_effect: str | None = None
+    counters: tuple[str, ...] = ()
+    counters_only: bool = False
+    on_inconclusive: OnInconclusive | None = None
     timeout_s: float
-    prepare: str | None
-    profile: bool
-    artifacts: Path | None
-    outputs: Outputs
-    python: Path | None
-    sps_pattern: str | None
-    steps_from: str | None
-    force: bool
+    prepare: str | None = None
+    profile: bool = False
+    artifacts: Path | None = None
+    outputs: Mapping[str, Path | None] = field(default_factory=dict)
+    """Files to write by their options, as far as they are wanted."""
+    python: Path | None = None
+    sps_pattern: str | None = None
+    steps_from: str | None = None
+    force: bool = False
 
     @property
     def inconclusive_code(self) -> int:
@@ -106,11 +84,6 @@ RLPROF_ONLY_OPTIONS: Final = frozenset(
 
 def check_options(request: CheckRequest) -> None:
     """Raise ``UsageError`` for options that do not go together, would do nothing or would write over a file."""
-    if not request.target.words:
-        raise nothing_to_run(
-            "end the line with what to run, for example "
-            "rlprof check --base origin/main train.py --steps 20000"
-        )
     against = {
         "--base": request.base,
         "--base-command": request.base_command,
@@ -149,7 +122,7 @@ def check_options(request: CheckRequest) -> None:
 
 
 def _outputs(request: CheckRequest) -> Iterator[Path]:
-    yield from request.outputs.files()
+    yield from filter(None, request.outputs.values())
     if request.save_baseline is not None:
         yield request.save_baseline
     if request.artifacts is not None:
@@ -209,7 +182,7 @@ def _conditions(request: CheckRequest) -> Iterator[tuple[dict[str, object], bool
             "--max-pairs": request.max_pairs,
             "--min-effect": request.min_effect,
             "--on-inconclusive": request.on_inconclusive,
-            **request.outputs.options(),
+            **request.outputs,
         },
         not is_saving,
         "--save-baseline judges nothing",
@@ -232,10 +205,8 @@ def plan_of(
     if lost:
         say(f"rlprof: {lost}")
     head = _head(request)
-    if request.sps_pattern is not None:
-        pattern_of(request.sps_pattern)
-    if request.steps_from is not None:
-        counted_function(request.steps_from, agent=True)
+    pattern_of(request.sps_pattern)
+    counted_function(request.steps_from)
     base: CommitBase | CommandBase | FileBase | None = None
     if request.base is not None:
         is_script = request.target.kind is TargetKind.SCRIPT
@@ -271,9 +242,9 @@ def _head(request: CheckRequest) -> Program:
 
 
 def _settings(request: CheckRequest) -> CheckSettings:
+    from rlprof.gate.bases import CheckSettings
     from rlprof.gate.counters import parse_tolerance
     from rlprof.gate.decision import DecisionSettings
-    from rlprof.gate.judge import CheckSettings
 
     decision = DecisionSettings()
     first = decision.min_pairs if request.pairs is None else request.pairs

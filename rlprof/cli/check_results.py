@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -33,14 +33,15 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     Raises ``OutputError`` where a file cannot be written, after all that can be; :class:`Interrupted` for an
     outcome of a check that was told to stop, and :class:`MeasureError` for one without a measurement.
     """
-    files, code = request.outputs, request.inconclusive_code
+    code = request.inconclusive_code
     lost = _written(
-        (
-            (files.markdown, partial(outcome_as_markdown, outcome)),
-            (files.json, partial(outcome_as_json, outcome, inconclusive=code)),
-            (files.junit, partial(outcome_as_junit, outcome, inconclusive=code)),
-            (files.sarif, lambda: outcome_as_sarif(outcome, root=_repository_root())),
-        ),
+        request.outputs,
+        {
+            "--markdown": partial(outcome_as_markdown, outcome),
+            "--json": partial(outcome_as_json, outcome, inconclusive=code),
+            "--junit": partial(outcome_as_junit, outcome, inconclusive=code),
+            "--sarif": lambda: outcome_as_sarif(outcome, root=_repository_root()),
+        },
         force=request.force,
     )
     _add_to_summary(outcome)
@@ -88,11 +89,12 @@ def write_artifacts(outcome: Outcome, request: CheckRequest) -> None:
 
 
 def _written(
-    documents: Iterable[tuple[Path | None, Callable[[], str]]], *, force: bool
+    files: Mapping[str, Path | None], documents: Mapping[str, Callable[[], str]], *, force: bool
 ) -> OutputError | None:
     """The first error: one file that cannot be written keeps none of the others from being."""
     first = None
-    for file, document in documents:
+    for option, document in documents.items():
+        file = files.get(option)
         if file is None:
             continue
         try:

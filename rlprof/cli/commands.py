@@ -59,8 +59,8 @@ class _Command(NamedTuple):
     function: Callable[..., Any]
     examples: tuple[str, ...]
     """Shown under ``--help``."""
-    cls: type[TyperCommand] = TyperCommand
-    usage: str = "[OPTIONS]"
+    takes_target: bool = False
+    """True if it ends in what to run."""
     name: str | None = None
     """Name of the command where its function cannot bear that, a word of Python's."""
 
@@ -75,8 +75,7 @@ COMMANDS: Final = (
             "rlprof run --python ~/envs/rl/bin/python train.py",
             "rlprof run -- bash train.sh",
         ),
-        TargetCommand,
-        TARGET_USAGE,
+        takes_target=True,
     ),
     _Command(
         report,
@@ -94,9 +93,8 @@ COMMANDS: Final = (
             "rlprof try --skip my_pkg.learner:Learner.publish=50 train.py",
             "rlprof try --with train:compute_gae=faster.py:compute_gae train.py",
         ),
-        TargetCommand,
-        TARGET_USAGE,
-        "try",
+        takes_target=True,
+        name="try",
     ),
     _Command(
         fix,
@@ -128,8 +126,7 @@ COMMANDS: Final = (
             "rlprof scale --workers 1,2,4,8 train.py --envs {}",
             "rlprof scale --workers 1,2,4 --arg 'run.n_jobs={}' --repeat 3 -o scale.svg train.py",
         ),
-        TargetCommand,
-        TARGET_USAGE,
+        takes_target=True,
     ),
     _Command(
         diff,
@@ -148,8 +145,7 @@ COMMANDS: Final = (
             "rlprof check --save-baseline perf.json train.py",
             "rlprof check --baseline perf.json --junit check.xml train.py",
         ),
-        TargetCommand,
-        TARGET_USAGE,
+        takes_target=True,
     ),
     _Command(
         verify,
@@ -158,8 +154,7 @@ COMMANDS: Final = (
             "rlprof verify --finding eager-log-format --pairs 8 train.py",
             "rlprof verify --base HEAD~1 --run baseline -m my_package.train env=ant",
         ),
-        TargetCommand,
-        TARGET_USAGE,
+        takes_target=True,
     ),
     _Command(
         history,
@@ -180,8 +175,7 @@ COMMANDS: Final = (
             "rlprof overhead --pairs 10 --sps-pattern 'SPS: (\\d+)' train.py",
             "rlprof overhead --wall --format json -- bash train.sh > cost.json",
         ),
-        TargetCommand,
-        TARGET_USAGE,
+        takes_target=True,
     ),
     _Command(explain, ("rlprof explain", "rlprof explain eager-log-format")),
     _Command(doctor, ("rlprof doctor", "rlprof doctor --python ~/envs/rl/bin/python")),
@@ -215,8 +209,8 @@ def _app() -> typer.Typer:
     for command in COMMANDS:
         app.command(
             command.name,
-            cls=command.cls,
-            options_metavar=command.usage,
+            cls=TargetCommand if command.takes_target else TyperCommand,
+            options_metavar=TARGET_USAGE if command.takes_target else "[OPTIONS]",
             epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in command.examples),
         )(command.function)
     return app

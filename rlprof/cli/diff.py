@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rlprof.cli.formats import Metric, in_format
 from rlprof.cli.loading import load_report
-from rlprof.cli.metric import Metric
 from rlprof.cli.output import (
     Force,
     NotTheTerminal,
     check_output,
     hand_out,
-    in_words,
     run_path,
     tell_written,
     write_output,
@@ -118,10 +116,6 @@ def _format_of(format_: DiffFormat | None, output: Path | None, *, is_page: bool
 
 
 def _document(found: Comparison, form: DiffFormat, *, to_terminal: bool) -> str:
-    if form is DiffFormat.JSON:
-        from rlprof.comparison.json_document import comparison_as_json
-
-        return comparison_as_json(found)
     if form is DiffFormat.HTML:
         from rlprof.comparison.html import comparison_as_html
 
@@ -131,9 +125,11 @@ def _document(found: Comparison, form: DiffFormat, *, to_terminal: bool) -> str:
 
         return comparison_as_svg(found)
     from rlprof.comparison.document import comparison_document
-    from rlprof.documents.markdown import as_markdown
+    from rlprof.comparison.json_document import comparison_as_json
 
-    blocks = comparison_document(found)
-    if form is DiffFormat.MARKDOWN:
-        return as_markdown(blocks)
-    return in_words(blocks, sys.stdout, to_file=not to_terminal)
+    return in_format(
+        form,
+        lambda: comparison_as_json(found),
+        lambda: comparison_document(found),
+        to_file=not to_terminal,
+    )

@@ -20,6 +20,12 @@ ALL_COUNTERS: Final = "counters"
 """Names the page that has all of them."""
 
 
+def complete_finding(incomplete: str) -> list[str]:
+    from rlprof.resources import detector_ids_with_page
+
+    return [page for page in detector_ids_with_page() if page.startswith(incomplete)]
+
+
 def _complete(incomplete: str) -> list[str]:
     from rlprof.resources import counters, detector_ids_with_page, messages
 

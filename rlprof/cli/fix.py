@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlprof.cli.explain import complete_finding
 from rlprof.cli.output import hand_out, run_path, say, write_output
 from rlprof.errors import OutputError, UsageError
 
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
     from rlprof.model.finding import PricedFinding
 
 
-def _complete(incomplete: str) -> list[str]:
-    from rlprof.resources import detector_ids_with_page
-
-    return [page for page in detector_ids_with_page() if page.startswith(incomplete)]
-
-
 def fix(
     words: Annotated[
         list[str] | None,
@@ -31,7 +26,7 @@ def fix(
             metavar="[RUN] [ID|RANK]",
             help="Id of a finding, as the report names it, or its number in the report; before it a run file, "
             "else .rlprof/latest is taken. Without a finding, those that have a fix are listed.",
-            autocompletion=_complete,
+            autocompletion=complete_finding,
         ),
     ] = None,
     diff: Annotated[

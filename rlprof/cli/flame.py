@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from rlprof.cli.formats import Metric
 from rlprof.cli.loading import read_recording
-from rlprof.cli.metric import Metric
 from rlprof.cli.output import (
     Force,
     check_output,

@@ -1,15 +1,54 @@
-"""The format of a document: by its name, or by the ending of its file; and its options."""
+"""The format of a document: by its name, or by the ending of its file; its options, and the time that it is about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlprof.cli.output import in_words
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
+    from rlprof.documents.blocks import Block
     from rlprof.renderers.base import Renderer
+
+
+class Metric(str, Enum):
+    WALL = "wall"
+    CPU = "cpu"
+    """Time on a CPU."""
+
+
+class TextOrJson(str, Enum):
+    TERMINAL = "terminal"
+    JSON = "json"
+
+
+class TextFormat(str, Enum):
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def in_format(
+    form: Enum,
+    as_json: Callable[[], str],
+    blocks: Callable[[], Iterable[Block]],
+    *,
+    to_file: bool = False,
+    breaks_log: bool = True,
+) -> str:
+    """A document as JSON, as Markdown, or in words as for ``in_words``."""
+    if form.value == "json":
+        return as_json()
+    if form.value == "markdown":
+        from rlprof.documents.markdown import as_markdown
+
+        return as_markdown(blocks())
+    return in_words(blocks(), sys.stdout, to_file=to_file, breaks_log=breaks_log)
 
 
 def by_name(renderers: Sequence[Renderer], name: str) -> Renderer:

@@ -6,20 +6,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from enum import Enum
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rlprof.cli.formats import TextFormat, in_format
 from rlprof.cli.output import (
     LATEST,
     Force,
     OutputFile,
     check_output,
     hand_out,
-    in_words,
 )
 from rlprof.errors import EXIT_ERROR, UsageError
 
@@ -35,19 +35,13 @@ _FILES_PER_PROCESS: Final = 8
 """A run takes about 0.1 s to read and price; starting a process for fewer gains nothing."""
 
 
-class HistoryFormat(str, Enum):
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
 def history(
     places: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[DIR | RUN]...", help="Folders and run files. Default: .rlprof."),
     ] = None,
-    format_: Annotated[HistoryFormat, typer.Option("--format", "-f", help="Of the table.")] = (
-        HistoryFormat.TERMINAL
+    format_: Annotated[TextFormat, typer.Option("--format", "-f", help="Of the table.")] = (
+        TextFormat.TERMINAL
     ),
     calibration: Annotated[
         bool,
@@ -68,8 +62,8 @@ def history(
     if output is not None:
         check_output(output, force=force, reads=files)
     found = _read(files)
-    document = _calibration if calibration else _document
-    hand_out(document(found, format_, to_terminal=output is None), output, force=force)
+    as_json, blocks = _calibration(found) if calibration else _history(found)
+    hand_out(in_format(format_, as_json, blocks, to_file=output is not None), output, force=force)
     if found.is_empty:
         raise typer.Exit(EXIT_ERROR)
 
@@ -117,35 +111,21 @@ def _rows(files: list[Path]) -> Iterator[HistoryRow | VerifiedFix | Unread]:
         yield from pool.map(read_row, files)
 
 
-def _document(found: History, format_: HistoryFormat, *, to_terminal: bool) -> str:
-    if format_ is HistoryFormat.JSON:
-        from rlprof.history.json_document import history_as_json
-
-        return history_as_json(found)
+def _history(found: History) -> tuple[Callable[[], str], Callable[[], Iterator[Block]]]:
+    """As JSON, and in blocks."""
     from rlprof.history.document import history_document
+    from rlprof.history.json_document import history_as_json
 
-    return _written(history_document(found), format_, to_terminal=to_terminal)
+    return partial(history_as_json, found), partial(history_document, found)
 
 
-def _calibration(found: History, format_: HistoryFormat, *, to_terminal: bool) -> str:
+def _calibration(found: History) -> tuple[Callable[[], str], Callable[[], Iterator[Block]]]:
     from rlprof.history.calibration import calibration_of
+    from rlprof.history.document import calibration_document
+    from rlprof.history.json_document import calibration_as_json
 
     calibration = calibration_of(found)
-    if format_ is HistoryFormat.JSON:
-        from rlprof.history.calibration_json_document import calibration_as_json
-
-        return calibration_as_json(calibration)
-    from rlprof.history.calibration_document import calibration_document
-
-    return _written(calibration_document(calibration), format_, to_terminal=to_terminal)
-
-
-def _written(blocks: Iterator[Block], format_: HistoryFormat, *, to_terminal: bool) -> str:
-    if format_ is HistoryFormat.MARKDOWN:
-        from rlprof.documents.markdown import as_markdown
-
-        return as_markdown(blocks)
-    return in_words(blocks, sys.stdout, to_file=not to_terminal)
+    return partial(calibration_as_json, calibration), partial(calibration_document, calibration)
 
 
 class _Progress:

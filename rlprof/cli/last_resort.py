@@ -1,20 +1,43 @@
-"""The training without rlprof: what cannot be recorded still trains.
+"""The training without rlprof: what cannot be recorded still trains; and what is told to a reader who may not be there.
 
 It imports as little as it can: the command line itself may be what cannot be imported.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NoReturn
 
-from rlprof.cli.command import command_of
-from rlprof.cli.hurried import say_in_time
-from rlprof.cli.target_words import split
+from rlprof.cli.command import command_of, split
 from rlprof.errors import OutputError, RlprofError
+from rlprof.recording.room import PIECE, takes_more
+from rlprof.recording.terminals import unstopped
+
+LINE_S: Final = 0.05
+"""For a stream to take a line: a training waits behind it."""
+
+
+def say_in_time(text: str, within_s: float = LINE_S) -> None:
+    """Write to stderr what it takes, each piece ``within_s``: where nobody reads it, neither a training nor its end waits
+    for that.
+
+    Straight to the descriptor, which is to be the training's as it is: nothing may be left in a buffer.
+    """
+    if sys.stderr is None:
+        return
+    descriptor = sys.stderr.fileno()
+    rest = text.encode(sys.stderr.encoding, "replace")
+    with suppress(OSError), unstopped():
+        while rest and takes_more(descriptor, within_s):
+            rest = rest[os.write(descriptor, rest[:PIECE]) :]
+
+
+# --- the training without rlprof ------------------------------------------------------------
 
 VALUE_OPTIONS: Final = frozenset(
     {"-o", "--output", "--label", "--python", "--interval", "--duration", "--sps-pattern"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rlprof.cli.formats import TextOrJson
 from rlprof.errors import UsageError
 from rlprof.inputs import open_input
 from rlprof.runfile.schema import SQLITE_MAGIC
@@ -67,12 +68,12 @@ def show_trace(path: Path, format_name: str, output: Path | None, *, force: bool
 
     Raises :class:`UsageError` for a format that a trace alone has not.
     """
-    from rlprof.cli.trace import TraceFormat, trace
+    from rlprof.cli.trace import trace
 
-    if format_name not in (form.value for form in TraceFormat):
+    if format_name not in (form.value for form in TextOrJson):
         raise _is_a_trace(path)
     typer.echo(f"{path} is JSON, so read as a trace: shown as `rlprof trace` does", err=True)
-    trace(path, TraceFormat(format_name), output, force)
+    trace(path, TextOrJson(format_name), output, force)
 
 
 def _is_a_trace(path: Path) -> UsageError:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
-from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlprof.cli.check import tell
 from rlprof.cli.command import program_to_measure, script_name
-from rlprof.cli.output import in_words, say, show
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
+from rlprof.cli.formats import TextOrJson, in_format
+from rlprof.cli.output import say, show
+from rlprof.cli.target import (
+    Interpreter,
+    SpsPattern,
+    StepsFrom,
+    counted_function,
+    pattern_of,
+    target_of,
+)
 from rlprof.errors import MeasureError, RlprofError, UsageError, exit_code_of_signal
 
 if TYPE_CHECKING:
-    from rlprof.gate.program import Program
     from rlprof.overhead.pairs import PairsOfRuns
-
-
-class CostFormat(Enum):
-    TERMINAL = "terminal"
-    JSON = "json"
 
 
 def overhead(
@@ -43,8 +42,8 @@ def overhead(
         ),
     ] = False,
     format_: Annotated[
-        CostFormat, typer.Option("--format", help="Of the result, which goes to stdout.")
-    ] = CostFormat.TERMINAL,
+        TextOrJson, typer.Option("--format", help="Of the result, which goes to stdout.")
+    ] = TextOrJson.TERMINAL,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For each run.")
     ] = 1800.0,
@@ -60,13 +59,28 @@ def overhead(
     """
     from rlprof.gate.interruption import Interrupted, interruptible
     from rlprof.gate.processes import adopting_orphans
+    from rlprof.gate.program import Counting
     from rlprof.gate.worktrees.check_folder import check_folder
+    from rlprof.overhead.cost import Basis
+    from rlprof.overhead.pairs import PairsOfRuns
 
-    program = _program(ctx, python)
+    target = target_of(
+        ctx, "end the line with what to run, for example rlprof overhead train.py --steps 20000"
+    )
+    program = program_to_measure(
+        target, python, dict(os.environ), name=script_name(target), is_alone=True
+    )
     _check_counting(sps_pattern, steps_from, wall=wall)
     try:
         with interruptible(), adopting_orphans(), check_folder() as folder:
-            runs = _pairs_of_runs(program, folder, timeout, sps_pattern, steps_from, wall=wall)
+            runs = PairsOfRuns(
+                program,
+                Counting(sps_pattern, steps_from),
+                folder,
+                timeout,
+                basis=Basis.WALL if wall else Basis.STEPS,
+                tell=tell,
+            )
             try:
                 runs.run(pairs)
             finally:
@@ -79,21 +93,9 @@ def overhead(
         raise error.converted_to(RlprofError) from error
 
 
-def _program(ctx: typer.Context, python: Path | None) -> Program:
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run(
-            "end the line with what to run, for example rlprof overhead train.py --steps 20000"
-        )
-    name = script_name(target)
-    return program_to_measure(target, python, dict(os.environ), name=name, is_alone=True)
-
-
 def _check_counting(pattern: str | None, function: str | None, *, wall: bool) -> None:
-    if pattern is not None:
-        pattern_of(pattern)
-    if function is not None:
-        counted_function(function, agent=True)
+    pattern_of(pattern)
+    counted_function(function)
     if wall and (pattern is not None or function is not None):
         raise UsageError(
             "--sps-pattern and --steps-from would do nothing here: --wall times whole runs and counts no steps",
@@ -102,30 +104,7 @@ def _check_counting(pattern: str | None, function: str | None, *, wall: bool) ->
         )
 
 
-def _pairs_of_runs(
-    program: Program,
-    folder: Path,
-    timeout_s: float,
-    pattern: str | None,
-    function: str | None,
-    *,
-    wall: bool,
-) -> PairsOfRuns:
-    from rlprof.gate.program import Counting
-    from rlprof.overhead.cost import Basis
-    from rlprof.overhead.pairs import PairsOfRuns
-
-    return PairsOfRuns(
-        program,
-        Counting(pattern, function),
-        folder,
-        timeout_s,
-        basis=Basis.WALL if wall else Basis.STEPS,
-        tell=lambda line: say(f"rlprof: {line}"),
-    )
-
-
-def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
+def _tell_cost(runs: PairsOfRuns, format_: TextOrJson) -> None:
     """Show the cost by the pairs that there are: those before a failure or a Ctrl-C count, too."""
     from rlprof.overhead.cost import MeasuredOverhead
     from rlprof.overhead.document import cost_document
@@ -137,7 +116,4 @@ def _tell_cost(runs: PairsOfRuns, format_: CostFormat) -> None:
     cost = MeasuredOverhead(
         program.script, program.redacted_command, tuple(runs.done), why_wall=runs.why_wall
     )
-    if format_ is CostFormat.JSON:
-        show(cost_as_json(cost))
-    else:
-        show(in_words(cost_document(cost), sys.stdout))
+    show(in_format(format_, lambda: cost_as_json(cost), lambda: cost_document(cost)))

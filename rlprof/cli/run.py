@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.hurried import say_in_time
-from rlprof.cli.last_resort import not_begun, train_without
+from rlprof.cli.last_resort import not_begun, say_in_time, train_without
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, nothing_to_run, target_of
+from rlprof.cli.target import Interpreter, ReplaceRunFile, counted_function, pattern_of, target_of
 from rlprof.errors import OutputError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
 from rlprof.recording.settings import DEFAULT_TORCH_STEPS, RecordingSettings, TorchWindowPolicy
 
 if TYPE_CHECKING:
     from rlprof.cli.ending import Ending
-    from rlprof.model.report import Report
     from rlprof.recording.experimenting import Experimenter
     from rlprof.recording.recorder import RunEnd
 
@@ -113,9 +110,7 @@ def run(
         ),
     ] = False,
     report: Annotated[bool, typer.Option(help="Show the report on stderr at the end.")] = True,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the run file if it exists.")
-    ] = False,
+    force: ReplaceRunFile = False,
 ) -> None:
     """Record a training run, then show its ranked report.
 
@@ -125,12 +120,11 @@ def run(
     from rlprof.recording.descriptors import handed_down
 
     only_the_targets = handed_down()
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run(
-            "give a script (rlprof run train.py), a module (-m package.train) "
-            "or a command (-- bash train.sh)"
-        )
+    target = target_of(
+        ctx,
+        "give a script (rlprof run train.py), a module (-m package.train) "
+        "or a command (-- bash train.sh)",
+    )
     name = script_name(target)
     command = command_of(target, python)
     settings = partial(
@@ -144,12 +138,12 @@ def run(
         values=values,
         austin=austin,
         label=label,
-        sps_pattern=None if sps_pattern is None else pattern_of(sps_pattern),
+        sps_pattern=pattern_of(sps_pattern),
         # Windows of torch's profiler would be in the way of what is measured.
         torch=TorchWindowPolicy.OFF if try_ else torch,
         torch_steps=torch_steps,
         counts_all_steps=try_,
-        steps_from=None if steps_from is None else counted_function(steps_from, agent=agent),
+        steps_from=counted_function(steps_from, agent=agent),
     )
     run_file = None
     try:
@@ -255,10 +249,14 @@ def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_repo
     from rlprof.model.crash import is_bad_end
 
     # A crash at the start is nothing to go on from; `latest` stays what it was.
-    report = None
+    report, is_kept = None, True
     if show_report or (is_default_place and is_bad_end(outcome.exit_code)):
+        # Here, as it takes half a second to import: a run that was told to end is to end.
+        from rlprof.report.build import is_worth_keeping
+
         report = load_report(run_file)
-    if is_default_place and (report is None or _is_worth_keeping(report)):
+        is_kept = is_worth_keeping(report)
+    if is_default_place and is_kept:
         point_latest_at(run_file)
     if report is not None and show_report and sys.stderr is not None:
         from rlprof.renderers.terminal import RENDERER
@@ -279,13 +277,6 @@ def _removed(run_file: Path, outcome: RunEnd) -> RunFileError:
         slug="run-file-removed",
         hint="where the training clears the folder that it writes to, record elsewhere: -o FILE",
     )
-
-
-def _is_worth_keeping(report: Report) -> bool:
-    # Here, as it takes half a second to import: a run that was told to end is to end.
-    from rlprof.report.build import is_worth_keeping
-
-    return is_worth_keeping(report)
 
 
 def _interval_us(text: str) -> int:

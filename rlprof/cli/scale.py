@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rlprof.cli.command import command_of, script_name
+from rlprof.cli.command import Target, command_of, script_name
 from rlprof.cli.output import Force, check_output, in_words, say, show, write_output
 from rlprof.cli.run_files import new_run_file, point_latest_at
-from rlprof.cli.step_sources import counted_function, pattern_of
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
-from rlprof.cli.target_words import Target
+from rlprof.cli.target import (
+    Interpreter,
+    SpsPattern,
+    StepsFrom,
+    counted_function,
+    pattern_of,
+    target_of,
+)
 from rlprof.errors import RlprofError, UsageError
 
 if TYPE_CHECKING:
@@ -70,16 +75,19 @@ def scale(
     after half a minute or so. Its output stays its own; the result goes to stderr, each recording to
     .rlprof/.
     """
-    target = _target(ctx)
+    target = target_of(
+        ctx,
+        "end the line with what to run, for example "
+        "rlprof scale --workers 1,2,4 train.py --envs {}",
+    )
     counts = worker_counts(workers)
     template = with_argument(target, arg or ())
     command_of(template, python)  # A script that is not there must not cost a ladder.
-    pattern = None if sps_pattern is None else pattern_of(sps_pattern)
-    function = None if steps_from is None else counted_function(steps_from, agent=True)
+    pattern, function = pattern_of(sps_pattern), counted_function(steps_from)
     _check_outputs(output or (), target, force=force)
 
     from rlprof.recording.redaction.arguments import redact_arguments
-    from rlprof.scaling.climb import Ladder
+    from rlprof.scaling.ladder import Ladder
     from rlprof.scaling.study import study_of
 
     def settings(workers: int) -> RecordingSettings:
@@ -101,16 +109,6 @@ def scale(
             slug="no-rates",
             hint="the remarks above say why, for each run",
         )
-
-
-def _target(ctx: typer.Context) -> Target:
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run(
-            "end the line with what to run, for example "
-            "rlprof scale --workers 1,2,4 train.py --envs {}"
-        )
-    return target
 
 
 def worker_counts(text: str) -> tuple[int, ...]:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from rlprof.cli.output import Force, OutputFile, check_output, hand_out, in_words
-
-if TYPE_CHECKING:
-    from rlprof.device.view import TraceView
-
-
-class TraceFormat(str, Enum):
-    TERMINAL = "terminal"
-    JSON = "json"
+from rlprof.cli.formats import TextOrJson, in_format
+from rlprof.cli.output import Force, OutputFile, check_output, hand_out
 
 
 def trace(
@@ -29,8 +20,8 @@ def trace(
             show_default=False,
         ),
     ],
-    format_: Annotated[TraceFormat, typer.Option("--format", "-f", help="Of the answer.")] = (
-        TraceFormat.TERMINAL
+    format_: Annotated[TextOrJson, typer.Option("--format", "-f", help="Of the answer.")] = (
+        TextOrJson.TERMINAL
     ),
     output: OutputFile = None,
     force: Force = False,
@@ -41,24 +32,20 @@ def trace(
     has nothing to do.
     """
     from rlprof.device.view import view_trace
+    from rlprof.discovery import discover_detectors
+    from rlprof.pricing.traces import find_in
     from rlprof.tracefile.reader import read_trace
+    from rlprof.tracereport.document import trace_document
+    from rlprof.tracereport.json_document import trace_as_json
 
     if output is not None:
         check_output(output, force=force, reads=[path])
-    text = _document(view_trace(read_trace(path)), path, format_, to_terminal=output is None)
-    hand_out(text, output, force=force)
-
-
-def _document(view: TraceView, path: Path, format_: TraceFormat, *, to_terminal: bool) -> str:
-    from rlprof.discovery import discover_detectors
-    from rlprof.pricing.traces import find_in
-
+    view = view_trace(read_trace(path))
     findings = find_in(view, discover_detectors())
-    if format_ is TraceFormat.JSON:
-        from rlprof.tracereport.json_document import trace_as_json
-
-        return trace_as_json(view, findings)
-    from rlprof.tracereport.document import trace_document
-
-    blocks = trace_document(view, findings, str(path))
-    return in_words(blocks, sys.stdout, to_file=not to_terminal)
+    text = in_format(
+        format_,
+        lambda: trace_as_json(view, findings),
+        lambda: trace_document(view, findings, str(path)),
+        to_file=output is not None,
+    )
+    hand_out(text, output, force=force)

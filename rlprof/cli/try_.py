@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rlprof.cli.command import command_of, script_name
-from rlprof.cli.hurried import say_in_time
+from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
-from rlprof.cli.step_sources import counted_function
-from rlprof.cli.target import Interpreter, StepsFrom, nothing_to_run, target_of
+from rlprof.cli.target import Interpreter, ReplaceRunFile, StepsFrom, counted_function, target_of
 from rlprof.errors import UsageError
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
@@ -101,9 +100,7 @@ def try_(
     label: Annotated[str | None, typer.Option(help="A name for this run.")] = None,
     python: Interpreter = None,
     steps_from: StepsFrom = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the run file if it exists.")
-    ] = False,
+    force: ReplaceRunFile = False,
 ) -> None:
     """Measure what findings are worth while the training runs.
 
@@ -115,9 +112,7 @@ def try_(
     if list_:
         _list()
         return
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run("give a script (rlprof try train.py) or a module (-m package.train)")
+    target = target_of(ctx, "give a script (rlprof try train.py) or a module (-m package.train)")
     from rlprof.cli.run_files import new_run_file, point_latest_at
     from rlprof.experiments import words
     from rlprof.experiments.conductor import BUDGET_S, RUNS_S, Conductor, TryPlan
@@ -127,7 +122,7 @@ def try_(
     budget_s, runs_s = (BUDGET_S, RUNS_S) if budget is None else (_seconds(budget), 0.0)
     name = script_name(target)
     command = command_of(target, python)
-    counted = None if steps_from is None else counted_function(steps_from, agent=True)
+    counted = counted_function(steps_from)
     run_file = new_run_file(output, name, force=force)
     conductor = Conductor(
         TryPlan(

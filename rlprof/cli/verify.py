@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.check import DEFAULT_TIMEOUT_S
-from rlprof.cli.check_request import CheckRequest, Outputs, plan_of
-from rlprof.cli.measuring import measuring, tell
-from rlprof.cli.output import LATEST, in_words, say, show, write_output
-from rlprof.cli.target import Interpreter, SpsPattern, StepsFrom, nothing_to_run, target_of
+from rlprof.cli.check import DEFAULT_TIMEOUT_S, measuring, tell
+from rlprof.cli.check_request import CheckRequest, plan_of
+from rlprof.cli.explain import complete_finding
+from rlprof.cli.formats import TextFormat, in_format
+from rlprof.cli.output import LATEST, say, show, write_output
+from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
 from rlprof.errors import EXIT_OK, OutputError, RunFileError, UsageError, exit_code_of_signal
 
 if TYPE_CHECKING:
     from rlprof.gate.check import CheckPlan
     from rlprof.gate.worktrees.worktree import Repository
     from rlprof.model.recording import Note
-    from rlprof.verification.promise import Promise
-    from rlprof.verification.verified import VerifiedFix
-
-
-class VerifyFormat(str, Enum):
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
-def complete_finding(incomplete: str) -> Iterator[str]:
-    from rlprof.resources import detector_ids_with_page
-
-    yield from (id_ for id_ in detector_ids_with_page() if id_.startswith(incomplete))
+    from rlprof.verification.verified import Promise, VerifiedFix
 
 
 def verify(
@@ -70,16 +55,13 @@ def verify(
         ),
     ] = False,
     format_: Annotated[
-        VerifyFormat, typer.Option("--format", "-f", help="Of the result, which goes to stdout.")
-    ] = VerifyFormat.TERMINAL,
+        TextFormat, typer.Option("--format", "-f", help="Of the result, which goes to stdout.")
+    ] = TextFormat.TERMINAL,
     timeout: Annotated[
         float,
         typer.Option(min=0.1, metavar="SECONDS", help="For each run, and for --prepare."),
     ] = DEFAULT_TIMEOUT_S,
-    prepare: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Shell command that builds the base in its worktree."),
-    ] = None,
+    prepare: Prepare = None,
     python: Interpreter = None,
     sps_pattern: SpsPattern = None,
     steps_from: StepsFrom = None,
@@ -91,43 +73,30 @@ def verify(
     promise held. It is kept beside the run: `rlprof history` shows it, `rlprof history --calibration` how well
     promises hold here. Ends with 0 whatever it came to, 2 bad usage, 4 could not measure.
     """
-    target = target_of(ctx)
-    if not target.words:
-        raise nothing_to_run(
-            "end the line with what to run, for example rlprof verify train.py --steps 20000"
-        )
+    target = target_of(
+        ctx, "end the line with what to run, for example rlprof verify train.py --steps 20000"
+    )
     # What counters say is no matter of a gain.
     from rlprof.model.counters import COST_COUNTERS
 
     request = CheckRequest(
         target=target,
         base=base,
-        base_command=None,
-        baseline=None,
-        save_baseline=None,
-        relax_machine=False,
         interleave=interleave,
         pairs=pairs,
         max_pairs=pairs,
-        min_effect=None,
         counters=tuple(f"{name}=off" for name in COST_COUNTERS),
-        counters_only=False,
-        on_inconclusive=None,
         timeout_s=timeout,
         prepare=prepare,
-        profile=False,
-        artifacts=None,
-        outputs=Outputs(None, None, None, None),
         python=python,
         sps_pattern=sps_pattern,
         steps_from=steps_from,
-        force=False,
     )
     raise typer.Exit(measuring(lambda: _verify(request, run, finding, format_)))
 
 
 def _verify(
-    request: CheckRequest, run: str | None, finding: str | None, format_: VerifyFormat
+    request: CheckRequest, run: str | None, finding: str | None, format_: TextFormat
 ) -> int:
     from rlprof.gate.check import run_check
     from rlprof.gate.gain import check_has_change, verified_fix
@@ -142,7 +111,7 @@ def _verify(
     repository = _repository(plan.head.folder, request.base)
     check_has_change(repository, request.base)
     promise, notes = _promise(plan, repository, run, finding)
-    promised = wording.unglued(words.promised_share(promise.share))
+    promised = wording.unglued(wording.share_range(promise.share))
     tell(f"{words.run_of(promise)} promised {promised} for {words.finding(promise)}")
     with check_folder() as folder:
         outcome = run_check(plan, base, folder, tell)
@@ -183,7 +152,7 @@ def _promise(
     from rlprof.cli.loading import read_recording
     from rlprof.cli.run_files import run_file_named
     from rlprof.gate.gain import notes_on_named_run, promising_run
-    from rlprof.verification.promise import promise_of
+    from rlprof.verification.verified import promise_of
 
     notes: tuple[Note, ...] = ()
     if run is None:
@@ -216,14 +185,15 @@ def _keep(fix: VerifiedFix) -> None:
         tell(f"kept in {path}, for `rlprof history`")
 
 
-def _show(fix: VerifiedFix, format_: VerifyFormat) -> None:
-    from rlprof.documents.markdown import as_markdown
+def _show(fix: VerifiedFix, format_: TextFormat) -> None:
     from rlprof.verification.document import verified_document
     from rlprof.verification.json_document import verification_as_json
 
-    if format_ is VerifyFormat.JSON:
-        show(verification_as_json(fix))
-    elif format_ is VerifyFormat.MARKDOWN:
-        show(as_markdown(verified_document(fix)))
-    else:
-        show(in_words(verified_document(fix), sys.stdout, breaks_log=False))
+    show(
+        in_format(
+            format_,
+            lambda: verification_as_json(fix),
+            lambda: verified_document(fix),
+            breaks_log=False,
+        )
+    )

@@ -14,8 +14,15 @@ from math import exp, hypot, log, sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
-from rlprof.comparison.matching import NOWHERE, MatchedBoxes, paired
-from rlprof.comparison.stacks import FEWEST_BLOCKS, UNLOCATED, StackBox, Stacks
+from rlprof.comparison.stacks import (
+    FEWEST_BLOCKS,
+    NOWHERE,
+    UNLOCATED,
+    MatchedBoxes,
+    StackBox,
+    Stacks,
+    paired,
+)
 from rlprof.pace.rates import MIN_EFFECT
 from rlprof.pricing.samples import DESIGN_EFFECT
 

@@ -155,9 +155,7 @@ def _row_name(row: OutlineRow) -> Inline:
 
 
 def _functions(tree: ChangeTree) -> Iterator[Section]:
-    clear = [function for function in tree.functions if function.is_clear]
-    working = [change for change in clear if not change.is_waiting][:MOST_FUNCTIONS]
-    waiting = [change for change in clear if change.is_waiting][:MOST_WAITS]
+    working, waiting = words.clear_functions(tree, MOST_FUNCTIONS, MOST_WAITS)
     for title, chosen in (
         ("Functions, by their own time", working),
         ("Waits: time that passes, not work", waiting),

@@ -129,16 +129,14 @@ def _finding(change: FindingChange, found: Comparison) -> View:
 
 
 def _tree(tree: ChangeTree, shown: Drawn) -> View:
-    clear = [function for function in tree.functions if function.is_clear]
+    working, waiting = words.clear_functions(tree, MOST_FUNCTIONS, MOST_WAITS)
     what = f"{words.metric(tree)} {words.per(tree)}"
     return {
         "what": f"{what[0].upper()}{what[1:]}",
         "pruned": _pruned(shown.pruned_share),
         "outline": _outline(tree, shown, outline(tree, MOST_ROWS)),
-        "functions": _functions(
-            tree, [change for change in clear if not change.is_waiting][:MOST_FUNCTIONS]
-        ),
-        "waits": _functions(tree, [change for change in clear if change.is_waiting][:MOST_WAITS]),
+        "functions": _functions(tree, working),
+        "waits": _functions(tree, waiting),
     }
 
 

@@ -5,22 +5,19 @@ Within a version keys are only added.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 import rlprof
-from rlprof.comparison import calltree
-from rlprof.comparison.calltree import ChangeBox, ChangeTree, FunctionChange
+from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import METRICS, Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import drawn
 from rlprof.model import finding
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.report import Report
-from rlprof.pace.rates import RateChange
 from rlprof.renderers.json_report.values import (
     Interval,
     Note,
@@ -28,7 +25,6 @@ from rlprof.renderers.json_report.values import (
     as_json_text,
     filled,
     means,
-    notes_of,
     one_of,
 )
 from rlprof.renderers.svg.shapes import KINDS
@@ -120,7 +116,7 @@ class Cost(Struct, frozen=True):
     """µs per step (or per second), and the part of it that is waiting."""
 
     us: float
-    waiting_us: float
+    idle_us: float = field(name="waiting_us")
 
 
 class Box(Struct, frozen=True):
@@ -197,26 +193,23 @@ class DiffDocument(Struct, frozen=True):
 
 def comparison_as_json(found: Comparison) -> str:
     return as_json_text(
-        DiffDocument(
+        filled(
+            DiffDocument,
+            found,
             format="rlprof-diff",
             version=1,
             rlprof=rlprof.__version__,
-            metric=found.metric,
             base=_run(found.base),
             new=_run(found.new),
-            rate=None if found.rate is None else _rate(found.rate),
             findings=[_finding(change) for change in found.findings],
-            counters_per_step=[filled(Counter, change) for change in found.counters],
-            quantities=[filled(Quantity, figure) for figure in found.quantities],
+            counters_per_step=found.counters,
             calltree=None if found.tree is None else _tree(found.tree),
-            notes=notes_of(found.notes),
         )
     )
 
 
 def _run(report: Report) -> Run:
     run = report.run
-    sps, rate = report.throughput.steps_per_s, report.throughput.steady_sps
     return filled(
         Run,
         run,
@@ -224,19 +217,16 @@ def _run(report: Report) -> Run:
         started=run.started.isoformat(timespec="seconds"),
         host=dict(run.host),
         unit=report.throughput.unit,
-        steady_sps=None if sps is None else Interval(*sps),
-        steady_rate=None if rate is None else Interval(*rate),
+        steady_sps=report.throughput.steps_per_s,
+        steady_rate=report.throughput.steady_sps,
         why_no_sps=wording.unglued(wording.lack_of_steps(report.throughput)) or None,
     )
 
 
-def _rate(rate: RateChange) -> Rate:
-    return Rate(Interval(*rate.ratio), rate.crowding_ratio, rate.is_clear)
-
-
 def _finding(change: FindingChange) -> Finding:
-    return Finding(
-        fate=change.fate,
+    return filled(
+        Finding,
+        change,
         id=change.shown.finding.detector,
         unit=UNITS[change.unit],
         base=_priced(change.base, change.base_cost),
@@ -250,35 +240,17 @@ def _priced(priced: PricedFinding | None, cost: finding.Range | None) -> Priced 
     return filled(
         Priced,
         priced.finding,
-        cost=_range(cost),
-        saved_share=_range(priced.saved_share),
-        locations=[filled(Place, place) for place in priced.finding.locations],
+        cost=cost,
+        saved_share=priced.saved_share,
     )
 
 
 def _tree(tree: ChangeTree) -> Tree:
     shown = drawn(tree, THINNEST_SHARE)
-    return Tree(
-        per=tree.per,
-        common_ratio=tree.common_ratio,
+    return filled(
+        Tree,
+        tree,
         pruned_share=shown.pruned_share,
-        boxes=[_box(box) for box in shown.boxes],
-        functions=[_function(function) for function in tree.functions[:MOST_FUNCTIONS]],
+        boxes=shown.boxes,
+        functions=tree.functions[:MOST_FUNCTIONS],
     )
-
-
-def _box(box: ChangeBox) -> Box:
-    return filled(Box, box, base=_cost(box.base), new=_cost(box.new))
-
-
-def _function(function: FunctionChange) -> Function:
-    return filled(Function, function, base=_cost(function.base), new=_cost(function.new))
-
-
-def _cost(cost: calltree.CostPerStep) -> Cost:
-    return Cost(cost.us, cost.idle_us)
-
-
-def _range(value: finding.Range) -> Range:
-    assert math.isfinite(value.high), "prices are bounded"
-    return Range(*value)

@@ -60,13 +60,9 @@ def _one_run_a_side(sides: SideNames) -> Note:
         "info",
         "one-run-a-side",
         "One run a side cannot tell a change of the program from one of the machine: noise here is "
-        f"what varies within the runs. Record both a few times, in turn ({_in_turn(sides)}), and "
+        f"what varies within the runs. Record both a few times, in turn ({' '.join((*sides, *reversed(sides)))}), and "
         "believe what comes back.",
     )
-
-
-def _in_turn(sides: SideNames) -> str:
-    return " ".join((*sides, *reversed(sides)))
 
 
 def _same_run(base: Report, new: Report, sides: SideNames) -> Iterator[Note]:

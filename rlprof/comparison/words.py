@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from rlprof import units
-from rlprof.comparison.calltree import ChangeTree
+from rlprof.comparison.calltree import ChangeTree, FunctionChange
 from rlprof.comparison.compare import Comparison, CounterChange, Quantity
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import OutlineRow
@@ -41,14 +41,10 @@ def verdict(found: Comparison) -> str:
         return "The rates of the two runs cannot be compared."
     unit = f"{found.base.throughput.unit} per second"
     sides = found.sides
-    measured = f"{sides.new} makes {times(rate)} times the {unit} of {sides.base}{_in_brackets(times_range(rate))}"
+    measured = f"{sides.new} makes {times(rate)} times the {unit} of {sides.base}{wording.in_brackets(times_range(rate))}"
     if rate.is_clear:
         return f"{measured}."
     return f"No clear change: {measured}, which is {_why_unclear(rate)}."
-
-
-def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
 
 
 def _why_unclear(rate: RateChange) -> str:
@@ -199,6 +195,16 @@ def finding_cost(finding: FindingChange, value: Range | None) -> str:
 
 def finding_unit(finding: FindingChange) -> str:
     return {"step": "per step", "share": "of steady time", "run": "of the run"}[finding.unit]
+
+
+def clear_functions(
+    tree: ChangeTree, most_working: int, most_waiting: int
+) -> tuple[list[FunctionChange], list[FunctionChange]]:
+    """Functions whose own time clearly changed: at work, and those that mostly wait."""
+    clear = [function for function in tree.functions if function.is_clear]
+    working = [change for change in clear if not change.is_waiting]
+    waiting = [change for change in clear if change.is_waiting]
+    return working[:most_working], waiting[:most_waiting]
 
 
 class Figure(NamedTuple):

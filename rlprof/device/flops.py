@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from rlprof.device.peaks import Precision
-from rlprof.tracefile.shapes import ShapedArgs, ShapedOp
+from rlprof.tracefile.reader import ShapedArgs, ShapedOp
 
 _FACTORS: Final = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
 """Products of matrices: the position of the first factor among the inputs."""

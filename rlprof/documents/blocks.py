@@ -145,3 +145,13 @@ def figures(*names: str) -> list[Column]:
 def fact_table(rows: Sequence[Sequence[Cell]], columns: int = 2) -> Table:
     """Facts behind their names."""
     return Table([Column(wraps=number > 0) for number in range(columns)], rows, is_headed=False)
+
+
+def sides_table(rows: Sequence[Sequence[Cell]]) -> Table:
+    """What is compared, each with its rate, and with what it is below that."""
+    columns = [
+        Column(wraps=False),
+        Column(name="rate"),
+        Column(name="what", under="rate", lead="  ", style=""),
+    ]
+    return Table(columns, rows, is_headed=False)

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rlprof.errors import RlprofError, RunFileError
-from rlprof.foreign import remarks
-from rlprof.foreign.base import ForeignFormat, blocks, blocks_of_lines, damaged, without_time
+from rlprof.foreign.base import (
+    ForeignFormat,
+    bad_lines,
+    blocks,
+    blocks_of_lines,
+    damaged,
+    lacks,
+    waits_unknown,
+    without_time,
+)
 from rlprof.foreign.recorded import ProfileFacts, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.model.recording import GC_FRAME, NO_STACK_FRAME, TORN_FRAME, Note, Recording
@@ -87,7 +95,7 @@ class AustinStacks:
             interval_us=self.header.interval_us,
             wall_us=self.header.wall_us,
             notes=(
-                remarks.lacks(self.header.program(form)),
+                lacks(self.header.program(form)),
                 *self._idle_notes(),
                 *notes,
             ),
@@ -119,9 +127,13 @@ class AustinStacks:
 
     def _idle_notes(self) -> Iterator[Note]:
         if self.header.mode == "cpu":
-            yield remarks.waits_left_out("austin left idle threads out (-s)")
+            yield Note(
+                "info",
+                "foreign-waits",
+                "austin left idle threads out (-s): shares are those of the working time.",
+            )
         elif self.header.mode != "full" and not self._has_idle:
-            yield remarks.waits_unknown("austin was not asked which threads were idle (-f)")
+            yield waits_unknown("austin was not asked which threads were idle (-f)")
 
 
 # --- its binary format, MOJO ----------------------------------------------------------------
@@ -212,7 +224,7 @@ def _read_text(file: BinaryIO, path: Path) -> Recording:
         except ValueError as error:
             raise damaged(path, f"a line has a number that is none ({error})") from error
     reader.finish()
-    bad = [remarks.bad_lines(reader.bad_lines)] if reader.bad_lines else []
+    bad = [bad_lines(reader.bad_lines)] if reader.bad_lines else []
     return stacks.recording(path, "as text", *bad)
 
 

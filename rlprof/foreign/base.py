@@ -12,9 +12,9 @@ from typing import BinaryIO, Final, cast
 
 from rlprof.errors import RunFileError
 from rlprof.inputs import open_input
-from rlprof.model.recording import Recording
+from rlprof.model.recording import Note, Recording
 from rlprof.tracefile.packing import GZIP_MAGIC
-from rlprof.units import size
+from rlprof.units import count, size
 
 HEAD_BYTES: Final = 1 << 16
 """Enough of a file to tell its format, unless its first stack is more than a thousand frames deep."""
@@ -148,3 +148,34 @@ def blocks_of_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
             raise damaged(path, f"a line is longer than {_LONGEST_LINE >> 20} MiB")
     if rest:
         yield rest
+
+
+# --- remarks on what a profile lacks, in words --------------------------------------------------
+
+
+def lacks(by: str) -> Note:
+    """Return what no profile of another program has."""
+    return Note(
+        "info",
+        "foreign-profile",
+        f"Read from a profile by {by}. It has no steps, so no steps per second and no price in them; no "
+        "time axis, so start-up and training are told apart by their imports alone; and neither the "
+        "machine's load nor how the processes ended. `rlprof run` records all that.",
+    )
+
+
+def waits_unknown(why: str) -> Note:
+    return Note(
+        "warning",
+        "foreign-waits",
+        f"{why}: what its stacks waited for counts as work.",
+    )
+
+
+def bad_lines(bad: int) -> Note:
+    return Note(
+        "warning",
+        "foreign-lines",
+        f"{count(bad)} {'line' if bad == 1 else 'lines'} of the profile could not be understood, and "
+        f"{'is' if bad == 1 else 'are'} left out.",
+    )

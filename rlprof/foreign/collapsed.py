@@ -9,13 +9,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from rlprof.foreign import remarks
-from rlprof.foreign.base import BYTE_ORDER_MARK, ForeignFormat, blocks_of_lines, without_time
+from rlprof.foreign.base import (
+    BYTE_ORDER_MARK,
+    ForeignFormat,
+    bad_lines,
+    blocks_of_lines,
+    lacks,
+    waits_unknown,
+    without_time,
+)
 from rlprof.foreign.recorded import ProfileFacts, begins_a_thread, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Frame, Note, Recording
 from rlprof.recording.mailbox import readable
+from rlprof.units import duration
 
 ASSUMED_INTERVAL_US: Final = 10_000
 """Interval of samples whose rate is not told: that of ``py-spy record`` unless it is given another."""
@@ -183,17 +191,32 @@ def _notes(lines: _LineReader, *, is_py_spy: bool) -> Iterator[Note]:
         idle = "py-spy leaves idle threads out unless it is given -i, and marks none"
     else:
         by = "an unknown sampler, as collapsed stacks"
-    yield remarks.lacks(by)
+    yield lacks(by)
     if not lines.is_ours:
-        yield remarks.made_up_times(ASSUMED_INTERVAL_US)
-    yield remarks.waits_unknown(idle)
+        yield Note(
+            "warning",
+            "foreign-counts",
+            "The profile counts samples and does not tell how often they were taken: shares are its own, "
+            f"but every duration supposes one sample each {duration(ASSUMED_INTERVAL_US)}.",
+        )
+    yield waits_unknown(idle)
     files = set(lines.sums.files())
     if not files:
-        yield remarks.no_places()
+        yield Note(
+            "warning",
+            "foreign-no-places",
+            "Its frames name functions but no files: the flamegraph shows them, but no finding can name a "
+            "line of yours.",
+        )
     elif any(map(is_short, files)):
-        yield remarks.short_names()
+        yield Note(
+            "info",
+            "foreign-short-names",
+            "Its file names are cut at the front, so which of them are yours is told from their first "
+            "folder. `py-spy record --full-filenames` keeps them whole.",
+        )
     if lines.bad:
-        yield remarks.bad_lines(lines.bad)
+        yield bad_lines(lines.bad)
 
 
 # --- frames, as the programs that write such stacks spell them ------------------------------

@@ -19,7 +19,7 @@ from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.host import host_facts
-from rlprof.renderers.json_report.values import as_json_text, means, one_of, rounded
+from rlprof.renderers.json_report.values import DocumentHead, as_json_text, means, one_of, rounded
 
 FORMAT: Final = "rlprof-baseline"
 FORMAT_VERSION: Final = 1
@@ -139,7 +139,7 @@ def read_baseline(path: Path) -> Baseline:
             hint=f"make it first {_SAVING}" if isinstance(error, FileNotFoundError) else _AGAIN,
         ) from error
     try:
-        _check_head(msgspec.json.decode(content, type=_Head), path)
+        _check_head(msgspec.json.decode(content, type=DocumentHead), path)
         return _of_document(msgspec.json.decode(content, type=BaselineDocument), path)
     except msgspec.ValidationError as error:
         raise _no_baseline(path, _with_key_first(error)) from error
@@ -147,14 +147,7 @@ def read_baseline(path: Path) -> Baseline:
         raise _no_baseline(path, f"it is not JSON: {error}") from error
 
 
-class _Head(Struct):
-    """Fields that tell whether the rest can be read."""
-
-    format: str = ""
-    version: int = 0
-
-
-def _check_head(head: _Head, path: Path) -> None:
+def _check_head(head: DocumentHead, path: Path) -> None:
     if head.format != FORMAT:
         raise _no_baseline(path, f'it has no "format": "{FORMAT}"')
     if head.version > FORMAT_VERSION:
@@ -244,7 +237,8 @@ def fingerprint_here(python: str | None, environment: Mapping[str, str]) -> dict
     finally:
         if gpus is not None:
             gpus.close()
-    return fingerprint(facts, _versions(python, environment))
+    versions = ask(python, _ASK, environment)
+    return fingerprint(facts, {name: str(text) for name, text in versions.items()})
 
 
 def fingerprint(host: Mapping[str, str], versions: Mapping[str, str]) -> dict[str, str]:
@@ -267,10 +261,6 @@ def differences(saved: Mapping[str, str], here: Mapping[str, str]) -> tuple[str,
         for name, was, now in pairs
         if was != now
     )
-
-
-def _versions(python: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: str(text) for name, text in ask(python, _ASK, environment).items()}
 
 
 def check_machine(

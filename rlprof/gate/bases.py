@@ -1,25 +1,46 @@
-"""Tell what head is held against: a program that runs in pairs with it, or a baseline file; and the runs of such a file."""
+"""Tell what head is held against: a program that runs in pairs with it, or a baseline file."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from typing import Final
+from typing import TypeAlias
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline
 from rlprof.gate.comparability import Work
-from rlprof.gate.counters import CounterDifference, RunCounters
+from rlprof.gate.counters import CounterDifference, CounterTolerance, RunCounters
 from rlprof.gate.decision import Decision, DecisionSettings, RatePair, decide, decide_unpaired
-from rlprof.gate.judge import CheckSettings, Tell, tell_run, time_left
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side, as_typed, is_python
 from rlprof.gate.runner import Runner
-from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
+from rlprof.model.counters import TOLD_ON_DEMAND
 from rlprof.model.recording import Note
 from rlprof.names import printable
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """Demands on a check."""
+
+    decision: DecisionSettings
+    tolerances: tuple[CounterTolerance, ...] = ()
+    counters_only: bool = False
+    in_turns: bool = False
+    """Both runs of a pair at once, now the one, now the other."""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the counters that must be judged, and so must be told."""
+        return tuple(
+            tolerance.name for tolerance in self.tolerances if tolerance.relative is not None
+        )
+
+    @property
+    def first_pairs(self) -> int:
+        """Two show whether a counter is the same in each run, and so is judged to the last event."""
+        return 2 if self.counters_only else self.decision.looks[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +84,6 @@ def programs_in_turn(base: Program, head: Program, pair: int) -> tuple[Program, 
 
 
 # --- a baseline file --------------------------------------------------------------------------
-
-_COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
-"""In every run, whether it was asked for or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,48 +160,6 @@ class SavedBase:
         )
 
 
-def measure_baseline(
-    head: Program,
-    runner: Runner,
-    *,
-    runs: int,
-    machine: Mapping[str, str],
-    commit: str,
-    tell: Tell,
-    counters_only: bool = False,
-) -> Baseline:
-    """Run ``head`` several times; raises :class:`MeasureError`.
-
-    Without rates where only counters were asked for, or a run has none.
-    """
-    measured: list[MeasuredRun] = []
-    for number in range(1, runs + 1):
-        tell(f"run {number} of {runs}{time_left(measured, runs)}")
-        measured.append(runner.measure(head, number))
-        tell_run(measured[-1], tell)
-    first = measured[0]
-    rates = [] if counters_only else [run.sps.median for run in measured if run.sps is not None]
-    return Baseline(
-        command=head.redacted_command,
-        commit=commit,
-        saved=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        machine=machine,
-        unit=first.unit,
-        source=first.source,
-        sps=tuple(rates) if len(rates) == runs else (),
-        steps=tuple(run.steps for run in measured),
-        counters_per_step=_saved_counters([run.counters.per_step for run in measured]),
-    )
-
-
-def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Return what each of ``runs`` counted, what was zero included."""
-    if not any(run.get(PROCESSES) for run in runs):
-        return {}  # No process carried the agent: what nobody counted is not zero.
-    names = _COUNTED_ALWAYS.union(*runs)
-    return {name: tuple(run.get(name, 0.0) for run in runs) for name in sorted(names)}
-
-
 def on_saved_command(baseline: Baseline, head: Program) -> Iterator[Note]:
     if _without_interpreter(baseline.command) != _without_interpreter(head.redacted_command):
         yield Note(
@@ -211,3 +187,6 @@ def on_unsaved_counters(counters: Sequence[CounterDifference]) -> Iterator[Note]
             "counters-not-saved",
             f"The baseline does not tell {', '.join(names)}: not judged until it is saved again.",
         )
+
+
+Base: TypeAlias = PairedBase | SavedBase

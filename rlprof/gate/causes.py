@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rlprof.comparison.compare import Comparison, compare
 from rlprof.comparison.findings import Fate, FindingChange
-from rlprof.comparison.grown import GrownFunction, grown_functions
+from rlprof.comparison.outline import GrownFunction, grown_functions
 from rlprof.comparison.sides import SideNames
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.outcome import Outcome

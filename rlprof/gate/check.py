@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from rlprof.errors import MeasureError
 from rlprof.gate.baseline import Baseline, check_machine, fingerprint_here, read_baseline
-from rlprof.gate.bases import PairedBase, SavedBase, measure_baseline
+from rlprof.gate.bases import CheckSettings, PairedBase, SavedBase
 from rlprof.gate.causes import record_pair
+from rlprof.gate.decision import Verdict
 from rlprof.gate.interruption import Interrupted
-from rlprof.gate.judge import CheckSettings, Tell, judge, outcome_without_runs
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.judge import Tell, judge, measure_baseline, outcome_without_runs
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Counting, Program, Side, as_typed, interpreter_of
 from rlprof.gate.runner import Runner
 from rlprof.gate.words import first_line

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from rlprof.errors import MeasureError
 from rlprof.gate.counters import CounterDifference, RunCounters
+from rlprof.gate.decision import Verdict
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Verdict
 from rlprof.gate.program import Side
 from rlprof.gate.turns import TURN_S
 from rlprof.gate.worktrees.imported_files import ImportedFiles

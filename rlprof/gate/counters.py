@@ -23,6 +23,7 @@ from rlprof.model.counters import (
     KERNEL_LAUNCHES,
     PROCESSES,
 )
+from rlprof.report.wording import in_brackets
 from rlprof.units import count, percent
 
 NOISE: Final[Mapping[str, str]] = {
@@ -289,7 +290,7 @@ def _in_words(counted: _Counted, allowed: float, why: str) -> str:
     change = f"{times} times as many" if was else "new"
     if times == "1":
         change = "more"
-    return f"{change}: {_too_many(counted, allowed, now)}{_in_brackets(why)}"
+    return f"{change}: {_too_many(counted, allowed, now)}{in_brackets(why)}"
 
 
 def _too_many(counted: _Counted, allowed: float, now: float) -> str:
@@ -312,13 +313,9 @@ def _fine_in_words(counted: _Counted, allowed: float, why: str) -> str:
         most = f"{_most_in_a_run(counted, allowed)} allowed in a run"
     else:
         most = f"{count(counted.most(allowed, median(run.steps for run in counted.head)))} allowed"
-    return f"more, but not beyond the {most}{_in_brackets(why)}"
+    return f"more, but not beyond the {most}{in_brackets(why)}"
 
 
 def _most_in_a_run(counted: _Counted, allowed: float) -> str:
     """The largest whole number that does not fail."""
     return count(floor(allowed * counted.highest.steps + ROUNDING))
-
-
-def _in_brackets(why: str) -> str:
-    return f" ({why})" if why else ""

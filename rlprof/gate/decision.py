@@ -58,10 +58,12 @@ _SPREAD_OFF: Final = 1.2
 """By how much the spread of twelve pairs may come out too high: its standard deviation is a fifth."""
 
 
-class State(Enum):
+class Verdict(Enum):
     PASS = "pass"
     REGRESSION = "regression"
     INCONCLUSIVE = "inconclusive"
+    COULD_NOT_MEASURE = "could not measure"
+    """Of a check whose runs come to no decision."""
 
 
 def least_error(pairs: int) -> float:
@@ -124,7 +126,7 @@ class DecisionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    state: State
+    state: Verdict
     """``INCONCLUSIVE`` while ``more`` are wanted."""
     ratio: Interval
     """Rate of head over that of base, of all pairs. ``low`` is 0 and ``high`` infinite when they are too few."""
@@ -150,7 +152,7 @@ class Decision:
     def is_at_limit(self) -> bool:
         """True if it is clear that head is slower, and only on which side of ``asked`` is not: the noise is not why."""
         is_narrow = 1 - 2 * self.asked < self.ratio.low and self.ratio.high < 1
-        return self.state is State.INCONCLUSIVE and is_narrow and self.min_effect <= self.asked
+        return self.state is Verdict.INCONCLUSIVE and is_narrow and self.min_effect <= self.asked
 
 
 def decide(
@@ -252,11 +254,11 @@ def _decide(count: int, measure: _Measure, design: _Design, settings: DecisionSe
     more = last.end - count if last.answer is _Answer.UNFINISHED else 0
     shift = measure(slice(0, end), settings.error) if end else _NOTHING
     if more:
-        state = State.INCONCLUSIVE
+        state = Verdict.INCONCLUSIVE
     elif second is not None and second.answer is _Answer.SLOWER:
-        state = State.REGRESSION
+        state = Verdict.REGRESSION
     else:
-        state = State.PASS if _excludes(shift, settings) else State.INCONCLUSIVE
+        state = Verdict.PASS if _excludes(shift, settings) else Verdict.INCONCLUSIVE
     decision = Decision(
         state=state,
         ratio=Interval(exp(shift.middle), exp(shift.low), exp(shift.high)),
@@ -348,20 +350,20 @@ def detectable_effect(spread: float, settings: DecisionSettings, *, power: float
 
 def _reasons(decision: Decision, first_end: int, design: _Design) -> Iterator[str]:
     asked, unit = percent(decision.asked), design.unit
-    if decision.state is State.REGRESSION:
+    if decision.state is Verdict.REGRESSION:
         yield (
             f"It was seen twice: in the first {first_end} {unit}, and in "
             f"{decision.pairs - first_end} fresh ones by themselves."
         )
     elif decision.more:
         yield f"{decision.more} more {unit} are needed to tell."
-    elif decision.state is State.INCONCLUSIVE:
+    elif decision.state is Verdict.INCONCLUSIVE:
         yield f"A slowdown of {asked} is neither shown nor out of the question."
         yield _why_unclear(decision, design)
-    if decision.is_confirming and decision.state is not State.REGRESSION:
+    if decision.is_confirming and decision.state is not Verdict.REGRESSION:
         seen = f"The first {first_end} {unit} showed a regression"
         yield f"{seen}." if decision.more else f"{seen}, and fresh ones did not."
-    if decision.state is not State.PASS and decision.asked < decision.min_effect < 1:
+    if decision.state is not Verdict.PASS and decision.asked < decision.min_effect < 1:
         yield (
             f"In this noise only a slowdown of more than {percent(decision.min_effect)} counts, not {asked}: "
             "checking the program against itself typically gives half of that."
@@ -371,7 +373,7 @@ def _reasons(decision: Decision, first_end: int, design: _Design) -> Iterator[st
 def _remedy(decision: Decision, design: _Design) -> str:
     """In turns the best one is taken already."""
     saw_little = decision.mde > _BLIND * decision.asked
-    if decision.state is not State.PASS or not saw_little or design is _IN_TURNS:
+    if decision.state is not Verdict.PASS or not saw_little or design is _IN_TURNS:
         return ""
     return f"{design.remedy} smaller ones."
 

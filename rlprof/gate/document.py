@@ -20,10 +20,12 @@ from rlprof.documents.blocks import (
     Table,
     TerminalOnly,
     figures,
+    sides_table,
 )
 from rlprof.documents.markdown import as_markdown
 from rlprof.gate import causes, words
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.names import printable
 
@@ -73,16 +75,12 @@ def check_document(outcome: Outcome, *, tells_failure: bool = False) -> Iterator
 
 
 def _sides(outcome: Outcome) -> Table:
-    columns = [
-        Column(wraps=False),
-        Column(name="rate"),
-        Column(name="what", under="rate", lead="  ", style=""),
-    ]
-    rows = [
-        (side.value, words.sps(outcome, side), printable(name))
-        for side, name in ((Side.BASE, outcome.base), (Side.HEAD, outcome.head))
-    ]
-    return Table(columns, rows, is_headed=False)
+    return sides_table(
+        [
+            (side.value, words.sps(outcome, side), printable(name))
+            for side, name in ((Side.BASE, outcome.base), (Side.HEAD, outcome.head))
+        ]
+    )
 
 
 def _counters(outcome: Outcome) -> Iterator[Table]:

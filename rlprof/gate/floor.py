@@ -77,11 +77,6 @@ def fastest(runs: Sequence[FloorRun]) -> FloorRun:
     return max(rated, key=_rate, default=runs[-1])
 
 
-def exceeded(floor: Floor, runs: Sequence[FloorRun]) -> tuple[str, ...]:
-    """Each counter that a run had too much of, in words."""
-    return tuple(_counters_in_words(floor, runs))
-
-
 def missed(floor: Floor, runs: Sequence[FloorRun]) -> str:
     """That no run was fast enough, in words; empty where one was, or where that is not asked for.
 
@@ -109,7 +104,8 @@ def _above(floor: Floor, run: FloorRun) -> list[str]:
     ]
 
 
-def _counters_in_words(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[str]:
+def exceeded(floor: Floor, runs: Sequence[FloorRun]) -> Iterator[str]:
+    """Yield each counter that a run had too much of, in words."""
     for number, run in enumerate(runs, 1):
         for name in _above(floor, run):
             found = run.counters[name]

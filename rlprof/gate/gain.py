@@ -8,7 +8,8 @@ from math import exp, log
 from pathlib import Path
 
 from rlprof.errors import MeasureError, UsageError
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.gate.statistics import paired_shift
 from rlprof.gate.worktrees.git import git
@@ -17,8 +18,13 @@ from rlprof.model.experiment import MeasuredShare
 from rlprof.model.recording import Note, RunInfo
 from rlprof.names import printable
 from rlprof.runfile.heads import RunHead, run_heads
-from rlprof.verification.promise import Promise
-from rlprof.verification.verified import CONFIDENCE, VerifiedFix, VerifiedPair, VerifiedSide
+from rlprof.verification.verified import (
+    CONFIDENCE,
+    Promise,
+    VerifiedFix,
+    VerifiedPair,
+    VerifiedSide,
+)
 
 _CHANGED = "+changes"
 """Ending of the commit of a run whose tree differed from it."""

@@ -8,25 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
 import rlprof
 from rlprof.comparison.compare import Comparison
-from rlprof.comparison.grown import GrownFunction
+from rlprof.comparison.outline import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
 from rlprof.gate import causes, decision, words
-from rlprof.gate.decision import State
-from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict, exit_code
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome, exit_code
 from rlprof.gate.program import Side
 from rlprof.renderers.json_report.values import (
     Interval,
     Note,
     Number,
     as_json_text,
+    filled,
     means,
-    notes_of,
     one_of,
 )
 
@@ -194,57 +192,37 @@ class CheckDocument(Struct, frozen=True):
 def outcome_as_json(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> str:
     found = outcome.comparison
     return as_json_text(
-        CheckDocument(
+        filled(
+            CheckDocument,
+            outcome,
             format="rlprof-check",
             version=1,
             rlprof=rlprof.__version__,
             verdict=_verdict(outcome.verdict),
             text=words.verdict(outcome),
             exit_code=exit_code(outcome, inconclusive=inconclusive),
-            command=outcome.command,
-            unit=outcome.unit,
             base=_side(outcome, Side.BASE, outcome.base),
             head=_side(outcome, Side.HEAD, outcome.head),
             decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
-            runs=[_run(run) for run in outcome.runs],
-            counters_per_step=[
-                msgspec.convert(counter, Counter, from_attributes=True)
-                for counter in outcome.counters
-            ],
+            counters_per_step=outcome.counters,
             findings=[] if found is None else _findings(outcome, found),
             recorded_pair=None if found is None else _pair(outcome, found),
-            failure=None if outcome.failure is None else Failure(*outcome.failure),
-            notes=notes_of(outcome.notes),
         )
     )
 
 
 def _side(outcome: Outcome, side: Side, name: str) -> MeasuredSide:
-    sps = outcome.sps(side)
-    return MeasuredSide(name, None if sps is None else Interval(*sps))
+    return filled(MeasuredSide, outcome, name=name, sps=outcome.sps(side))
 
 
 def _decision(outcome: Outcome, made: decision.Decision) -> Decision:
-    return Decision(
-        ratio=Interval(*made.ratio),
+    return filled(
+        Decision,
+        made,
         asked_effect=made.asked,
-        min_effect=made.min_effect,
         minimum_detectable_effect=made.mde,
-        noise=made.noise,
-        pairs=made.pairs,
-        confirmed=made.state is State.REGRESSION,
+        confirmed=made.state is Verdict.REGRESSION,
         reasons=words.reasons(outcome),
-    )
-
-
-def _run(run: MeasuredRun) -> Run:
-    return Run(
-        pair=run.pair,
-        side=run.side,
-        sps=None if run.sps is None else Interval(*run.sps),
-        steps=run.steps,
-        source=run.source,
-        wall_s=run.wall_s,
     )
 
 
@@ -256,7 +234,9 @@ def _findings(outcome: Outcome, found: Comparison) -> list[Finding]:
 
 
 def _pair(outcome: Outcome, found: Comparison) -> RecordedPair:
-    return RecordedPair(
+    return filled(
+        RecordedPair,
+        found,
         is_comparable=found.rate is not None,
         text=[told.heading for told in words.causes(outcome)],
         slower_functions=[
@@ -267,20 +247,17 @@ def _pair(outcome: Outcome, found: Comparison) -> RecordedPair:
             for change in causes.in_head_only(outcome)
         ],
         reads=[Read(*more, words.read(more, found)) for more in causes.reads_of(outcome)],
-        notes=notes_of(found.notes),
     )
 
 
 def _function(function: GrownFunction, found: Comparison) -> SlowerFunction:
     assert found.tree is not None, "functions come from a tree"
-    return SlowerFunction(
+    return filled(
+        SlowerFunction,
+        function,
         function=function.label,
         file=function.place,
-        line=function.line,
-        inside=function.inside,
         per=found.tree.per,
-        base_us=function.base_us,
         head_us=function.new_us,
-        waits=function.waits,
         text=words.function(function, found),
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from statistics import fmean
-from typing import Protocol
+from typing import Final
 
 from rlprof.errors import Failure, MeasureError
+from rlprof.gate.baseline import Baseline
+from rlprof.gate.bases import Base, CheckSettings
 from rlprof.gate.comparability import (
     Work,
     check_same_steps,
@@ -17,76 +20,20 @@ from rlprof.gate.comparability import (
     on_passed_rates,
     on_runs,
 )
-from rlprof.gate.counters import CounterDifference, CounterTolerance, compare_counters
-from rlprof.gate.decision import Decision, DecisionSettings
+from rlprof.gate.counters import CounterDifference, compare_counters
+from rlprof.gate.decision import Decision, Verdict
 from rlprof.gate.interruption import Interrupted
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Program, Side, script_file
+from rlprof.gate.runner import Runner
 from rlprof.gate.words import run_in_words
+from rlprof.model.counters import COST_COUNTERS, PROCESSES, TOLD_ON_DEMAND
 from rlprof.report.wording import counted
 from rlprof.units import duration
 
 Tell = Callable[[str], None]
 """Takes a line on how far the check has come."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSettings:
-    """Demands on a check."""
-
-    decision: DecisionSettings
-    tolerances: tuple[CounterTolerance, ...] = ()
-    counters_only: bool = False
-    in_turns: bool = False
-    """Both runs of a pair at once, now the one, now the other."""
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Names of the counters that must be judged, and so must be told."""
-        return tuple(
-            tolerance.name for tolerance in self.tolerances if tolerance.relative is not None
-        )
-
-    @property
-    def first_pairs(self) -> int:
-        """Two show whether a counter is the same in each run, and so is judged to the last event."""
-        return 2 if self.counters_only else self.decision.looks[0]
-
-
-class Base(Protocol):
-    """Base that head is held against: a program that runs in turn with it, or what was saved in a file."""
-
-    @property
-    def name(self) -> str:
-        """For people."""
-
-    @property
-    def head(self) -> Program:
-        """The one that is held against it."""
-
-    @property
-    def round_name(self) -> str:
-        """``pair`` or ``run``."""
-
-    @property
-    def runs_a_round(self) -> int: ...
-
-    @property
-    def known_counters(self) -> Collection[str] | None:
-        """Those that it tells; None for all that occur."""
-
-    def check(self, settings: CheckSettings) -> None:
-        """Raise :class:`MeasureError` where it lacks what is asked for."""
-
-    def round(self, number: int) -> Iterator[MeasuredRun]:
-        """Make the runs of a round, counted from 1, each told as soon as it is measured; raises :class:`MeasureError`."""
-
-    def work(self, runs: Sequence[MeasuredRun]) -> Work:
-        """``runs`` are all so far, head's included."""
-
-    def decide(self, head: Work, base: Work, settings: DecisionSettings) -> Decision:
-        """On the rates."""
 
 
 @dataclass(slots=True)
@@ -181,7 +128,7 @@ def _verdict(base: Base, trial: _Measurements, settings: CheckSettings, tell: Te
             trial.decision = base.decide(now, was, settings.decision)
             wanted += _more(trial.decision, tell)
     assert trial.decision is not None, "the last round is decided on"
-    return Verdict.of_state(trial.decision.state)
+    return trial.decision.state
 
 
 def _verdict_of_counters(
@@ -215,3 +162,51 @@ def time_left(runs: Sequence[MeasuredRun], wanted: int) -> str:
         return ""
     left_us = 1e6 * fmean(run.wall_s for run in runs) * (wanted - len(runs))
     return f" (about {duration(left_us)} left)"
+
+
+# --- runs that judge nothing, for a baseline file ---------------------------------------------
+
+_COUNTED_ALWAYS: Final = frozenset(COST_COUNTERS) - TOLD_ON_DEMAND
+"""In every run, whether it was asked for or not."""
+
+
+def measure_baseline(
+    head: Program,
+    runner: Runner,
+    *,
+    runs: int,
+    machine: Mapping[str, str],
+    commit: str,
+    tell: Tell,
+    counters_only: bool = False,
+) -> Baseline:
+    """Run ``head`` several times; raises :class:`MeasureError`.
+
+    Without rates where only counters were asked for, or a run has none.
+    """
+    measured: list[MeasuredRun] = []
+    for number in range(1, runs + 1):
+        tell(f"run {number} of {runs}{time_left(measured, runs)}")
+        measured.append(runner.measure(head, number))
+        tell_run(measured[-1], tell)
+    first = measured[0]
+    rates = [] if counters_only else [run.sps.median for run in measured if run.sps is not None]
+    return Baseline(
+        command=head.redacted_command,
+        commit=commit,
+        saved=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine=machine,
+        unit=first.unit,
+        source=first.source,
+        sps=tuple(rates) if len(rates) == runs else (),
+        steps=tuple(run.steps for run in measured),
+        counters_per_step=_saved_counters([run.counters.per_step for run in measured]),
+    )
+
+
+def _saved_counters(runs: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Return what each of ``runs`` counted, what was zero included."""
+    if not any(run.get(PROCESSES) for run in runs):
+        return {}  # No process carried the agent: what nobody counted is not zero.
+    names = _COUNTED_ALWAYS.union(*runs)
+    return {name: tuple(run.get(name, 0.0) for run in runs) for name in sorted(names)}

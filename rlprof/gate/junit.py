@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_REGRESSION
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.names import printable
 
 _SUITE: Final = "rlprof check"

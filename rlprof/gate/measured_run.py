@@ -84,16 +84,17 @@ def measured(
     # Without need of a rate nothing is cut: windows of torch's profiler may cover all steps of a short run.
     pace = measure_pace(at_own_pace(recording) if needs_rate else recording)
     throughput = replace(pace.throughput, total_steps=count_steps(recording).total)
-    _check_steps(recording, throughput, program, pair)
+    name = program.run_name(pair)
+    _check_steps(recording, throughput, name)
     steady = tuple(_steady_windows(recording.run.started_unix_s, pace))
     sps = _of_all_steps(throughput, steady)
     if sps is None and needs_rate:
-        raise _no_rate(throughput, program, pair)
+        raise _no_rate(throughput, name)
     if needs_counters:
-        _check_counted(recording, throughput, program, pair)
+        _check_counted(recording, throughput, name)
     told = dict.fromkeys(asked, 0.0)
     if KERNEL_LAUNCHES in told:
-        told[KERNEL_LAUNCHES] = launches_of(recording, program.run_name(pair))
+        told[KERNEL_LAUNCHES] = launches_of(recording, name)
     return MeasuredRun(
         side=program.side,
         pair=pair,
@@ -150,11 +151,11 @@ def _counters(recording: Recording, steps: float, told: Mapping[str, float]) -> 
 # --- what goes wrong ------------------------------------------------------------------------
 
 
-def _check_steps(recording: Recording, throughput: Throughput, program: Program, pair: int) -> None:
+def _check_steps(recording: Recording, throughput: Throughput, run: str) -> None:
     if throughput.unit == "none" or throughput.source == "none":
-        _check_agent(recording, program, pair)
+        _check_agent(recording, run)
         raise MeasureError(
-            f"{program.run_name(pair)} ended well, but nothing counted its steps",
+            f"{run} ended well, but nothing counted its steps",
             slug="no-steps",
             hint="count them with rlprof.step(n) in the loop, or tell rlprof where they are: "
             "--steps-from MODULE:FUNCTION, --sps-pattern REGEX (an environment of your own is found by "
@@ -162,33 +163,31 @@ def _check_steps(recording: Recording, throughput: Throughput, program: Program,
         )
 
 
-def _no_rate(throughput: Throughput, program: Program, pair: int) -> RlprofError:
+def _no_rate(throughput: Throughput, run: str) -> RlprofError:
     lack = wording.unglued(wording.lack_of_rate(throughput)) or "its steady rate is zero"
     return MeasureError(
-        f"{program.run_name(pair)} never came to a steady rate: {lack}",
+        f"{run} never came to a steady rate: {lack}",
         slug="no-steady-rate",
         hint="let it train for longer, ten seconds or more after its warm-up; "
         "`rlprof check --counters-only` needs no rate",
     )
 
 
-def _check_counted(
-    recording: Recording, throughput: Throughput, program: Program, pair: int
-) -> None:
-    _check_agent(recording, program, pair)
+def _check_counted(recording: Recording, throughput: Throughput, run: str) -> None:
+    _check_agent(recording, run)
     if not throughput.total_steps:
         raise MeasureError(
-            f"{program.run_name(pair)} prints its rate and not its steps, so that nothing is known per step",
+            f"{run} prints its rate and not its steps, so that nothing is known per step",
             slug="counters-unseen",
             hint="count them with rlprof.step(n) in the loop, with --steps-from MODULE:FUNCTION, or with a "
             "--sps-pattern that finds (?P<steps>...)",
         )
 
 
-def _check_agent(recording: Recording, program: Program, pair: int) -> None:
+def _check_agent(recording: Recording, run: str) -> None:
     if not any(process.python for process in recording.processes):
         raise MeasureError(
-            f"nothing was counted in {program.run_name(pair)} since none of its processes carried rlprof's agent",
+            f"nothing was counted in {run} since none of its processes carried rlprof's agent",
             slug="counters-unseen",
             hint="start Python without -E, -I and -S; let a command that sets PYTHONPATH add to it, "
             "sh -c 'PYTHONPATH=src:$PYTHONPATH python train.py', or set it for rlprof itself; what is no Python is read "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from statistics import median
 
@@ -18,22 +17,11 @@ from rlprof.errors import (
     exit_code_of_signal,
 )
 from rlprof.gate.counters import CounterDifference, RunCounters
-from rlprof.gate.decision import Decision, State
+from rlprof.gate.decision import Decision, Verdict
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Side
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Note
-
-
-class Verdict(Enum):
-    PASS = "pass"
-    REGRESSION = "regression"
-    INCONCLUSIVE = "inconclusive"
-    COULD_NOT_MEASURE = "could not measure"
-
-    @classmethod
-    def of_state(cls, state: State) -> Verdict:
-        return cls(state.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,12 @@ def timed_out(run: str, log: Path, timeout_s: float) -> MeasureError:
 
 def _failed(run: PlannedRun, code: int) -> MeasureError:
     printed = run.program.without_secrets(last_lines(run.log))
-    hint = _usual_hint(run.program)
+    hint = "run it by itself to see why"
+    if run.program.in_worktree:
+        hint = (
+            "base runs in a worktree of its own: files that git does not track are not there, and what "
+            "is built must be built first (--prepare COMMAND)"
+        )
     if _NO_MODULE in printed:
         hint = f"{run.program.command[0]} has no such module: --python names the interpreter of the training"
         # Nothing else is prepared: head and another command stand where they are.
@@ -217,15 +222,6 @@ def _failed(run: PlannedRun, code: int) -> MeasureError:
         f"{run.name} failed with exit code {code}\n{printed}",
         slug="program-failed",
         hint=hint,
-    )
-
-
-def _usual_hint(program: Program) -> str:
-    return (
-        "base runs in a worktree of its own: files that git does not track are not there, and what "
-        "is built must be built first (--prepare COMMAND)"
-        if program.in_worktree
-        else "run it by itself to see why"
     )
 
 

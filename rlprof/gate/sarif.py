@@ -7,7 +7,6 @@ that is no file of the repository, it is a notification of the run instead.
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -15,13 +14,23 @@ from typing import Final, NamedTuple
 import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
-from rlprof.comparison.grown import GrownFunction
+from rlprof.comparison.outline import GrownFunction
 from rlprof.gate import causes, words
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.json_report.values import Json, as_json_text
-from rlprof.renderers.sarif import HOME, LEVELS, PAGES, SCHEMA
+from rlprof.renderers.json_report.values import Json
+from rlprof.renderers.sarif import (
+    HOME,
+    PAGES,
+    TEXT_LIMIT,
+    bases,
+    fingerprint,
+    located,
+    notification,
+    sarif_log,
+)
 from rlprof.report.own_paths import as_uri, own_path
 
 RATE_RULE: Final = "slower-than-base"
@@ -33,8 +42,6 @@ _RULES: Final = {
     COUNTER_RULE: "Head does something more often per step than base",
     FUNCTION_RULE: "A function of head takes longer per step than in base",
 }
-_ROOT_ID: Final = "%SRCROOT%"
-_LIMIT: Final = 1_000
 
 
 def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
@@ -47,14 +54,14 @@ def outcome_as_sarif(outcome: Outcome, *, root: str) -> str:
             _invocation(outcome, [regression for regression in worse if regression.place is None])
         ],
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}},
+        "originalUriBaseIds": bases(root),
         "results": [
             _result(regression, regression.place)
             for regression in worse
             if regression.place is not None
         ],
     }
-    return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    return sarif_log(run)
 
 
 def _driver(outcome: Outcome) -> Json:
@@ -101,7 +108,7 @@ def _worse(outcome: Outcome, root: str) -> Iterator[_Worse]:
         told = words.counter_cells(counter, outcome)
         text = (
             f"{told.name} {told.unit}: {told.base} in base, {told.head} in head. "
-            f"{printable(counter.reason, _LIMIT)}"
+            f"{printable(counter.reason, TEXT_LIMIT)}"
         )
         yield _Worse(COUNTER_RULE, text, f"{COUNTER_RULE} {counter.name}", script)
     if outcome.comparison is not None:
@@ -146,49 +153,25 @@ def _place(change: FindingChange, root: str) -> _SarifPlace | None:
 
 
 def _result(regression: _Worse, place: _SarifPlace) -> Json:
-    print_of = hashlib.sha256(regression.key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return {
         "ruleId": regression.rule,
         "level": "error",
         "message": {"text": regression.text},
-        "locations": [_location(place)],
-        "partialFingerprints": {"rlprofCheck/v1": print_of},
+        "locations": [located(place.path, place.line, place.function or None)],
+        "partialFingerprints": {"rlprofCheck/v1": fingerprint(regression.key)},
     }
-
-
-def _location(place: _SarifPlace) -> Json:
-    physical: dict[str, Json] = {
-        "artifactLocation": {"uri": as_uri(place.path), "uriBaseId": _ROOT_ID}
-    }
-    if place.line >= 1:
-        physical["region"] = {"startLine": place.line}
-    location: dict[str, Json] = {"physicalLocation": physical}
-    if place.function:
-        location["logicalLocations"] = [{"name": printable(place.function), "kind": "function"}]
-    return location
 
 
 def _invocation(outcome: Outcome, unplaced: Sequence[_Worse]) -> Json:
     of_pair = outcome.comparison.notes if outcome.comparison is not None else ()
     notifications = [
-        *(
-            _notification(LEVELS.get(note.level, "note"), note.slug, note.text)
-            for note in (*outcome.notes, *of_pair)
-        ),
-        *(_notification("error", regression.rule, regression.text) for regression in unplaced),
+        *(notification(note.level, note.slug, note.text) for note in (*outcome.notes, *of_pair)),
+        *(notification("error", regression.rule, regression.text) for regression in unplaced),
     ]
     if outcome.failure is not None:
-        notifications.append(_notification("error", outcome.failure.slug, outcome.failure.message))
+        notifications.append(notification("error", outcome.failure.slug, outcome.failure.message))
     return {
         "executionSuccessful": outcome.failure is None,
         "commandLine": words.command(outcome),
         "toolExecutionNotifications": notifications,
-    }
-
-
-def _notification(level: str, name: str, text: str) -> Json:
-    return {
-        "level": level,
-        "descriptor": {"id": printable(name)},
-        "message": {"text": printable(text, _LIMIT)},
     }

@@ -10,12 +10,12 @@ from rlprof import units
 from rlprof.comparison import words as comparison_words
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
-from rlprof.comparison.grown import GrownFunction
+from rlprof.comparison.outline import GrownFunction
 from rlprof.gate.causes import MoreReads, in_head_only, reads_of, slower_functions, worse_findings
 from rlprof.gate.counters import NEVER_BY_CLOCK, CounterDifference
-from rlprof.gate.decision import Decision
+from rlprof.gate.decision import Decision, Verdict
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.model.profile import Interval
 from rlprof.names import printable, short_path
@@ -83,10 +83,7 @@ def sps(outcome: Outcome, side: Side) -> str:
     found = outcome.sps(side)
     if found is None:
         return NOTHING
-    number = len(outcome.rates(side))
-    runs = wording.counted(number, "run", "runs")
-    told = runs if number == 1 else f"{wording.rate_range(found)}, {runs}"
-    return wording.unglued(f"{wording.rate(found.median)} {wording.rate_unit(outcome)} ({told})")
+    return wording.rate_of_runs(found, len(outcome.rates(side)), outcome)
 
 
 def rate(value: float | None) -> str:

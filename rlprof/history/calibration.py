@@ -12,8 +12,7 @@ from typing import NamedTuple
 from rlprof.history.rows import History, HistoryRow, Unread
 from rlprof.model.experiment import MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
-from rlprof.verification.promise import Standing, excess, standing
-from rlprof.verification.verified import VerifiedFix
+from rlprof.verification.verified import Standing, VerifiedFix, excess, standing
 
 
 class GainSource(Enum):

@@ -1,4 +1,5 @@
-"""The history as JSON: its keys, in order, and their values. ``history.schema.json`` is made from these.
+"""The history and its calibration as JSON: their keys, in order, and their values. ``history.schema.json`` and
+``calibration.schema.json`` are made from these.
 
 Within a version keys are only added.
 """
@@ -8,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 import rlprof
-from rlprof.history import rows
+from rlprof.history import calibration as calibrations
+from rlprof.history.calibration import Calibration, GainSource
 from rlprof.history.rows import History, HistoryRow
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
-from rlprof.renderers.json_report import crash_of
 from rlprof.renderers.json_report.document import Crash, Range
 from rlprof.renderers.json_report.values import (
     Interval,
@@ -23,10 +24,8 @@ from rlprof.renderers.json_report.values import (
     as_json_text,
     filled,
     means,
-    seconds,
 )
-from rlprof.verification.promise import Standing
-from rlprof.verification.verified import VerifiedFix, times
+from rlprof.verification.verified import Standing, VerifiedFix, times
 
 
 class Gain(Struct, frozen=True):
@@ -105,12 +104,13 @@ class HistoryDocument(Struct, frozen=True):
 
 def history_as_json(history: History) -> str:
     return as_json_text(
-        HistoryDocument(
+        filled(
+            HistoryDocument,
+            history,
             format="rlprof-history",
             version=1,
             rlprof=rlprof.__version__,
             runs=[_run(row) for row in history.rows],
-            unread=[Unread(*unread) for unread in history.unread],
             verified=[_verified(fix) for fix in history.verified],
         )
     )
@@ -122,38 +122,120 @@ def _run(row: HistoryRow) -> Run:
         row.run,
         file=row.file,
         started=row.run.started.isoformat(timespec="seconds"),
-        wall_s=seconds(row.run.wall_us),
-        crash=crash_of(row.crash),
-        sps=None if row.sps is None else Interval(*row.sps),
+        crash=row.crash,
+        sps=row.sps,
         why_no_sps=row.why_no_sps or None,
-        gain_over_previous=_gain(row.over_previous),
-        gain_over_first=_gain(row.over_first),
+        gain_over_previous=row.over_previous,
+        gain_over_first=row.over_first,
         bottleneck=None if row.top is None else _bottleneck(row.top),
     )
 
 
 def _verified(fix: VerifiedFix) -> Verified:
-    tried = fix.promise.tried
-    return Verified(
-        file=fix.file,
+    return filled(
+        Verified,
+        fix,
         measured=fix.measured.isoformat(timespec="seconds"),
-        script=fix.script,
         finding=fix.promise.finding,
         run_id=fix.promise.run_id,
-        promised=Range(*fix.promise.share),
-        tried=None if tried is None else Interval(*tried),
-        saved_share=Interval(*fix.got),
+        promised=fix.promise.share,
+        tried=fix.promise.tried,
+        saved_share=fix.got,
         times=times(fix.got.median),
-        standing=fix.standing,
         base=fix.base.name,
         head=fix.head.name,
     )
 
 
-def _gain(gain: rows.Gain | None) -> Gain | None:
-    return None if gain is None else Gain(*gain)
-
-
 def _bottleneck(priced: PricedFinding) -> Bottleneck:
-    share = Range(*priced.saved_share)
-    return filled(Bottleneck, priced.finding, id=priced.finding.detector, saved_share=share)
+    found = priced.finding
+    return filled(Bottleneck, found, id=found.detector, saved_share=priced.saved_share)
+
+
+# --- the calibration ----------------------------------------------------------------------------
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+class CalibrationRow(Struct, frozen=True):
+    finding: Annotated[str | None, means("Id of the detector; null for all.")]
+    verified: Annotated[Count, means("Promises that `rlprof verify` measured with the real fix.")]
+    tried: Annotated[Count, means("Promises that `rlprof try` measured with a treatment.")]
+    held: Annotated[float, means("Share of the promises that held, 0 to 1.")]
+    median_excess: Annotated[
+        float,
+        means(
+            "Of the middle of the promised range less the measured median, as shares of the time per step: positive "
+            "where too much was promised."
+        ),
+    ]
+    worst_excess: Annotated[float, means("The one that is farthest from 0, with its sign.")]
+
+
+class Promise(Struct, frozen=True):
+    when: Annotated[
+        str, means("End of the verification, or start of the run in which it was tried; UTC.")
+    ]
+    source: GainSource
+    finding: str
+    promised: Annotated[Range, means("Share of the time per step to be saved, by samples.")]
+    measured: Interval
+    standing: Annotated[
+        Standing,
+        means(
+            "`held`: the measured interval and the promised range meet; else it lies `above` or `below`."
+        ),
+    ]
+    excess: Annotated[float, means("As `median_excess`.")]
+    file: str
+
+
+class CalibrationDocument(Struct, frozen=True):
+    """Document of `rlprof history --calibration --format json`. Within a version keys are only ever added: ignore those you do not know. A value that could not be measured is null."""
+
+    format: Literal["rlprof-calibration"]
+    version: Literal[1]
+    """1: the first."""
+    rlprof: str
+    whole: Annotated[
+        CalibrationRow | None, means("Over all promises; null where none was measured.")
+    ]
+    by_finding: Annotated[Sequence[CalibrationRow], means("That of the most promises first.")]
+    promises: Annotated[Sequence[Promise], means("In order of time.")]
+    ceilings_left_out: Annotated[Count, means("Experiments that only bound a gain.")]
+    unclear_left_out: Annotated[Count, means("Experiments that came to no clear gain.")]
+    unread: Annotated[
+        Sequence[Unread], means("Files that are no run and no verified fix, or no whole one.")
+    ]
+
+
+def calibration_as_json(calibration: Calibration) -> str:
+    return as_json_text(
+        filled(
+            CalibrationDocument,
+            calibration,
+            format="rlprof-calibration",
+            version=1,
+            rlprof=rlprof.__version__,
+            whole=None if calibration.whole is None else _calibration_row(calibration.whole),
+            by_finding=[_calibration_row(row) for row in calibration.rows],
+            promises=[_promise(each) for each in calibration.promises],
+            ceilings_left_out=calibration.ceilings,
+            unclear_left_out=calibration.unclear,
+        )
+    )
+
+
+def _calibration_row(row: calibrations.CalibrationRow) -> CalibrationRow:
+    return filled(
+        CalibrationRow,
+        row,
+        finding=row.finding or None,
+        verified=row.number(GainSource.VERIFIED),
+        tried=row.number(GainSource.TRIED),
+    )
+
+
+def _promise(each: calibrations.MeasuredPromise) -> Promise:
+    when = each.when.isoformat(timespec="seconds")
+    return filled(Promise, each, when=when, measured=each.got)

@@ -13,7 +13,7 @@ from msgspec import Struct
 import rlprof
 from rlprof.overhead import cost as costs
 from rlprof.overhead.cost import CONFIDENCE, Basis, MeasuredOverhead
-from rlprof.renderers.json_report.values import Number, as_json_text, means
+from rlprof.renderers.json_report.values import Number, as_json_text, filled, means
 
 
 class Loss(Struct, frozen=True):
@@ -70,22 +70,18 @@ def cost_as_json(cost: MeasuredOverhead) -> str:
     loss = cost.loss
     confidence = None if loss.low is None else CONFIDENCE
     return as_json_text(
-        OverheadDocument(
+        filled(
+            OverheadDocument,
+            cost,
             format="rlprof-overhead",
             version=1,
             rlprof=rlprof.__version__,
-            command=cost.command,
-            basis=cost.basis,
             why_wall=cost.why_wall or None,
             unit=cost.pairs[0].unit,
             source=cost.pairs[0].source or None,
             loss=Loss(loss.middle, loss.low, loss.high, confidence),
-            bare=cost.bare,
-            recorded=cost.recorded,
             own_cpu=_own(cost.own),
-            pairs=[
-                Pair(pair.bare, pair.recorded, pair.loss, _own(pair.own)) for pair in cost.pairs
-            ],
+            pairs=[filled(Pair, pair, own_cpu=_own(pair.own)) for pair in cost.pairs],
         )
     )
 

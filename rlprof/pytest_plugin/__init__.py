@@ -81,8 +81,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     if asserting is not None and asserting.was_called:
         return
     if asserting is not None or _has_floor(item):
-        from rlprof.pytest_plugin.hints import in_python
-        from rlprof.pytest_plugin.options import nothing_measured
+        from rlprof.pytest_plugin.options import in_python, nothing_measured
 
         pytest.fail(in_python(nothing_measured(has_fixture=asserting is not None)), pytrace=False)
 

@@ -20,13 +20,12 @@ from rlprof.report.thread_stacks import (
     frame_name,
     threads_with_time,
     wants,
-    wants_lines,
 )
 
 
 def _render(report: Report, options: Mapping[str, str]) -> str:
     metric = chosen_metric(options)
-    lines = list(_stacks(report, metric, with_lines=wants_lines(options)))
+    lines = list(_stacks(report, metric, with_lines=wants("lines", options)))
     remarks = list(_remarks(report, metric)) if wants("notes", options) else []
     return "".join(f"{line}\n" for line in (*remarks, *lines))
 

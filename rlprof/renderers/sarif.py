@@ -13,7 +13,6 @@ from typing import Final
 
 from rlprof.errors import RlprofError
 from rlprof.model.finding import Confidence, Location, PricedFinding
-from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.base import Renderer
@@ -32,7 +31,7 @@ WORTH_A_WARNING: Final = 0.05
 _ROOT_ID: Final = "%SRCROOT%"
 _RELATIVE_LINK: Final = re.compile(r"\]\((?!https?://|#)(?P<up>\.\./)?")
 _MOST_RELATED: Final = 10
-_TEXT_LIMIT: Final = 1_000
+TEXT_LIMIT: Final = 1_000
 
 LEVELS: Final = {"info": "note", "warning": "warning", "error": "error"}
 """Levels of remarks."""
@@ -60,8 +59,45 @@ def _render(report: Report, options: Mapping[str, str]) -> str:
         "results": list(_results(placed, rules, report, root)),
     }
     if root:
-        run["originalUriBaseIds"] = {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}}
+        run["originalUriBaseIds"] = bases(root)
+    return sarif_log(run)
+
+
+# --- what any SARIF file has ---------------------------------------------------------------
+
+
+def sarif_log(run: dict[str, Json]) -> str:
+    """A file of one run."""
     return as_json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def bases(root: str) -> dict[str, Json]:
+    """What paths are told from."""
+    return {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}}
+
+
+def located(path: str, line: int, function: str | None, source: str = "") -> dict[str, Json]:
+    physical: dict[str, Json] = {"artifactLocation": {"uri": as_uri(path), "uriBaseId": _ROOT_ID}}
+    if line >= 1:
+        snippet: dict[str, Json] = {"snippet": {"text": printable(source)}} if source else {}
+        physical["region"] = {"startLine": line, **snippet}
+    location: dict[str, Json] = {"physicalLocation": physical}
+    if function is not None:
+        location["logicalLocations"] = [{"name": printable(function), "kind": "function"}]
+    return location
+
+
+def notification(level: str, name: str, text: str) -> Json:
+    """``level`` of SARIF, or of a remark."""
+    return {
+        "level": LEVELS.get(level, "note"),
+        "descriptor": {"id": printable(name)},
+        "message": {"text": printable(text, TEXT_LIMIT)},
+    }
+
+
+def fingerprint(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def _own_places(priced: PricedFinding, root: str) -> list[tuple[Location, str]]:
@@ -98,7 +134,7 @@ def _rule(detector: str) -> Json:
     }
     page = _page(detector)
     if page:
-        rule["fullDescription"] = {"text": printable(_first_paragraph(page), _TEXT_LIMIT)}
+        rule["fullDescription"] = {"text": printable(_first_paragraph(page), TEXT_LIMIT)}
         rule["helpUri"] = f"{PAGES}/detectors/{as_uri(detector)}.md"
         rule["help"] = {"text": page, "markdown": page}
     return rule
@@ -139,10 +175,10 @@ def _results(
             "level": _level(priced),
             "rank": 100 * min(1.0, max(0.0, priced.saved_share.high)),
             "message": {"text": _message(priced, report)},
-            "locations": [_location(main, path)],
+            "locations": [located(path, main.line, main.function, main.source)],
             "relatedLocations": [
                 {
-                    **_location(place, other),
+                    **located(other, place.line, place.function, place.source),
                     "id": number_of,
                     "message": {
                         "text": f"also here: {wording.unglued(wording.percent(place.share))}"
@@ -162,7 +198,7 @@ def _level(priced: PricedFinding) -> str:
 
 def _message(priced: PricedFinding, report: Report) -> str:
     finding = priced.finding
-    saves = f"saves {wording.saved(priced)}"
+    saves = f"saves {wording.share_saved(priced)}"
     if after := wording.price_after(priced, report):
         saves += f", {after} after it"
         if speed := wording.speed(report):
@@ -176,23 +212,10 @@ def _message(priced: PricedFinding, report: Report) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _location(place: Location, path: str) -> dict[str, Json]:
-    physical: dict[str, Json] = {"artifactLocation": {"uri": as_uri(path), "uriBaseId": _ROOT_ID}}
-    if place.line >= 1:
-        region: dict[str, Json] = {"startLine": place.line}
-        if place.source:
-            region["snippet"] = {"text": printable(place.source)}
-        physical["region"] = region
-    return {
-        "physicalLocation": physical,
-        "logicalLocations": [{"name": printable(place.function), "kind": "function"}],
-    }
-
-
 def _fingerprint(detector: str, path: str, place: Location) -> str:
     """The same from run to run while the line says the same, wherever it moves in its function."""
-    what = "\0".join((detector, path, place.function, " ".join(place.source.split())))
-    return hashlib.sha256(what.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    words = " ".join(place.source.split())
+    return fingerprint("\0".join((detector, path, place.function, words)))
 
 
 def _price(priced: PricedFinding, report: Report) -> Json:
@@ -213,7 +236,7 @@ def _price(priced: PricedFinding, report: Report) -> Json:
 
 
 def _invocation(report: Report, placeless: Iterable[PricedFinding]) -> Json:
-    notifications = [_notification(note) for note in report.notes]
+    notifications = [notification(note.level, note.slug, note.text) for note in report.notes]
     notifications += [
         {
             "level": "note",
@@ -230,14 +253,6 @@ def _invocation(report: Report, placeless: Iterable[PricedFinding]) -> Json:
     if report.run.command:
         invocation["commandLine"] = wording.command(report)
     return invocation
-
-
-def _notification(note: Note) -> Json:
-    return {
-        "level": LEVELS.get(note.level, "note"),
-        "descriptor": {"id": printable(note.slug)},
-        "message": {"text": printable(note.text, _TEXT_LIMIT)},
-    }
 
 
 RENDERER: Final = Renderer(

@@ -21,7 +21,7 @@ from rlprof.report.thread_stacks import (
     chosen_metric,
     frame_title,
     threads_with_time,
-    wants_lines,
+    wants,
 )
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
@@ -29,7 +29,7 @@ SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 
 def _render(report: Report, options: Mapping[str, str]) -> str:
     metric = chosen_metric(options)
-    frames = _FrameTable(report.run.cwd, with_lines=wants_lines(options))
+    frames = _FrameTable(report.run.cwd, with_lines=wants("lines", options))
     threads = list(threads_with_time(report))
     profiles = [
         profile

@@ -39,6 +39,7 @@ from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.experiments import measured_times
 from rlprof.report.wording.run import (
     about_the_parts,
+    alike_processes,
     marked_phases,
     parts_of_the_time,
     run_facts,
@@ -159,7 +160,7 @@ def finding(priced: PricedFinding, report: Report) -> Section:
 
 def _price(priced: PricedFinding, report: Report) -> Inline:
     bar = RangeBar(*priced.saved_share)
-    saves = f" saves {wording.saved(priced)}"
+    saves = f" saves {wording.share_saved(priced)}"
     if times := measured_times(priced):
         saves = f" {times}\n{saves.strip()}"
     steady = report.throughput.steady_sps
@@ -271,21 +272,21 @@ def _parts(rows: Sequence[Component], what: str, *, with_waits: bool = False) ->
     if with_waits:
         columns.append(("with waits", with_its_wait))
     if counted:
-        columns.append(("CPU per step", _per_step))
-        columns.append(("alone it would do", _ceiling))
+        columns += [
+            (
+                "CPU per step",
+                lambda row: wording.duration(row.per_step_us) if row.per_step_us else "",
+            ),
+            (
+                "alone it would do",
+                lambda row: f"{wording.rate(row.ceiling_sps)} sps" if row.ceiling_sps else "",
+            ),
+        ]
     cells: list[list[Cell]] = [[told(row) for _, told in columns] for row in rows]
     return Table(
         [Column(name=what, least=_LONGEST_PART), *figures(*(name for name, _ in columns[1:]))],
         cells,
     )
-
-
-def _per_step(row: Component) -> str:
-    return wording.duration(row.per_step_us) if row.per_step_us else ""
-
-
-def _ceiling(row: Component) -> str:
-    return f"{wording.rate(row.ceiling_sps)} sps" if row.ceiling_sps else ""
 
 
 def how_the_run_went(report: Report) -> Iterator[Block]:
@@ -298,20 +299,17 @@ def how_the_run_went(report: Report) -> Iterator[Block]:
 
 
 def _processes(rows: Sequence[ProcessRow]) -> Table:
-    """One line for each kind of process: what is alike is folded, with the range of its times."""
-    alike: dict[tuple[str, str, bool, str], list[ProcessRow]] = {}
-    for row in rows:
-        alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
+    """One line for each kind of process."""
     cells = [
         (
-            wording.named(role, [row.pid for row in group]),
+            wording.named(group[0].role, [row.pid for row in group]),
             spread([row.wall_s for row in group], "{:.1f}"),
             spread([row.start_up_s for row in group], "{:.1f}"),
             spread([row.cpu_s for row in group], "{:.1f}"),
-            samples_per_second(group) if sampled else StyledText("not sampled", "yellow"),
-            printable(note),
+            samples_per_second(group) if group[0].sampled else StyledText("not sampled", "yellow"),
+            printable(group[0].note),
         )
-        for (role, _, sampled, note), group in alike.items()
+        for group in alike_processes(rows)
     ]
     columns = [
         Column(name="process", least=16),

@@ -116,11 +116,6 @@ def chosen_metric(options: Mapping[str, str]) -> str:
     return _chosen("metric", options, METRICS)
 
 
-def wants_lines(options: Mapping[str, str]) -> bool:
-    """Raises ``UsageError`` for anything but yes and no."""
-    return wants("lines", options)
-
-
 def wants(name: str, options: Mapping[str, str]) -> bool:
     """An option that is yes unless told; raises ``UsageError`` for anything but yes and no."""
     return _chosen(name, options, ("yes", "no")) == "yes"

@@ -15,7 +15,7 @@ from rlprof.model.device import IdleCause
 from rlprof.model.profile import Profile
 from rlprof.model.recording import SyncSite
 from rlprof.model.report import Compute, SyncSiteRow, TorchOp, TorchWindowRow
-from rlprof.tracefile.shapes import read_shapes
+from rlprof.tracefile.reader import read_shapes
 
 MOST_SITES: Final = 20
 """Places where tensors are read, in a report."""

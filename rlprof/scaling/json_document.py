@@ -19,7 +19,6 @@ from rlprof.renderers.json_report.values import (
     as_json_text,
     filled,
     means,
-    notes_of,
 )
 from rlprof.scaling import ladder
 from rlprof.scaling.study import Study
@@ -96,17 +95,16 @@ class ScaleDocument(Struct, frozen=True):
 
 def study_as_json(study: Study) -> str:
     return as_json_text(
-        ScaleDocument(
+        filled(
+            ScaleDocument,
+            study,
             format="rlprof-scale",
             version=1,
             rlprof=rlprof.__version__,
-            command=study.command,
-            usable_cores=study.usable_cores,
             runs=[_run(run) for run in study.runs],
             rungs=[_rung(rung, study) for rung in study.rungs],
             fits=Fits(_fit(study.amdahl), _fit(study.usl)),
             best=_best(study),
-            notes=notes_of(study.notes),
         )
     )
 
@@ -115,7 +113,6 @@ def _run(run: ladder.LadderRun) -> Run:
     return filled(
         Run,
         run,
-        sps=None if run.sps is None else Interval(*run.sps),
         why_no_sps=run.why_no_sps or None,
         bounded_by=run.bound or None,
     )
@@ -124,9 +121,9 @@ def _run(run: ladder.LadderRun) -> Run:
 def _rung(rung: ladder.Rung, study: Study) -> Rung:
     first = study.rungs[0]
     speed_up = rung.sps.median / first.sps.median
-    return Rung(
-        workers=rung.workers,
-        sps=Interval(*rung.sps),
+    return filled(
+        Rung,
+        rung,
         speed_up=speed_up,
         efficiency=speed_up * first.workers / rung.workers,
         fitted_sps=None if study.fit is None else study.fit.law.sps(rung.workers),
@@ -136,10 +133,10 @@ def _rung(rung: ladder.Rung, study: Study) -> Rung:
 def _fit(fit: scaling.Fit | None) -> Fit | None:
     if fit is None:
         return None
-    return Fit(
+    return filled(
+        Fit,
+        fit,
         per_worker_sps=fit.law.per_worker_sps,
-        contention=Interval(*fit.contention),
-        coherency=Interval(*fit.coherency),
         peak_workers=fit.law.peak,
         ceiling_sps=fit.law.ceiling_sps,
         relative_error=fit.error,

@@ -1,11 +1,15 @@
-"""A ladder: the same training with more and more workers, and what each run came to."""
+"""A ladder: the same training with more and more workers, how it is climbed, and what each run came to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from rlprof.errors import RunFileError, exit_code_of_signal
 from rlprof.model.activity import BoundBy, HostLoad
 from rlprof.model.gauges import HOST_CPU_US
 from rlprof.model.profile import Interval
@@ -17,9 +21,11 @@ from rlprof.pace.pace import measure_pace
 from rlprof.pace.rates import pooled
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
+from rlprof.profile.build import build_profile
+from rlprof.recording.record import record
+from rlprof.recording.settings import RecordingSettings
 from rlprof.report import wording
 from rlprof.runfile.reader import read_run
-from rlprof.scaling.bound import bound_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ def read_ladder_run(
     recording = with_called_work(at_own_pace(read_run(run_file)))
     pace = measure_pace(recording)
     load = host_load(recording, pace.steady)
-    bound = bound_of(recording, pace)
+    # As its profile names it: the one thing that its pace does not tell.
+    bound = build_profile(recording, pace).bound
     sps = pace.throughput.steps_per_s
     if sps is not None and sps.median <= 0:
         sps = None  # No law goes through zero.
@@ -107,7 +114,11 @@ def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> f
     0 where the machine's CPU time is not that of the run's cores.
     """
     run = recording.run
-    if steady is None or load.available_us <= 0 or not _has_all_cores(run.host):
+    if (
+        steady is None
+        or load.available_us <= 0
+        or run.host.get("cores") != f"{usable_cores(run.host):g}"
+    ):
         return 0.0
     host_cpu_us = SteadyGauges(recording, steady).sums(HOST_CPU_US).get(0)
     if host_cpu_us is None:
@@ -118,5 +129,100 @@ def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> f
     return max(0.0, min(load.queued_us, others_us)) / load.available_us
 
 
-def _has_all_cores(host: Mapping[str, str]) -> bool:
-    return host.get("cores") == f"{usable_cores(host):g}"
+# --- climbing: the training is recorded with one number of workers after the other --------------
+
+_STOPPED: Final = frozenset(
+    map(exit_code_of_signal, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+)
+"""Exit codes of a run that somebody stopped: then the rest of the ladder is not wanted either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """A ladder that was climbed, to its end or as far as somebody let it."""
+
+    runs: tuple[LadderRun, ...]
+    stopped_with: int | None = None
+    """The exit code that goes with the signal that ended the ladder before its time."""
+
+
+class Ladder:
+    """Runs the training with one number of workers after the other, each into its own run file."""
+
+    def __init__(
+        self,
+        settings: Callable[[int], RecordingSettings],
+        *,
+        recorded: Callable[[Path], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        """``settings`` makes those of one run, by its number of workers; ``recorded`` gets the file of each run once
+        it is over; ``tell`` gets lines for the user.
+        """
+        self._settings = settings
+        self._recorded = recorded
+        self._tell = tell
+
+    def climb(self, counts: Sequence[int], *, rounds: int) -> Climb:
+        """Run every number of ``counts`` in each round; one that failed is not run again."""
+        runs: list[LadderRun] = []
+        failed: set[int] = set()
+        total = len(counts) * rounds
+        for number, (round_number, workers) in enumerate(climbing_order(counts, rounds), start=1):
+            if workers in failed:
+                continue
+            self._tell(f"{wording.counted(workers, 'worker', 'workers')} (run {number} of {total})")
+            try:
+                run, was_told_to_end = self._run(workers, round_number)
+            except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
+                return Climb(tuple(runs), exit_code_of_signal(signal.SIGINT))
+            runs.append(run)
+            if run.exit_code in _STOPPED:
+                return Climb(tuple(runs), run.exit_code)
+            if was_told_to_end:
+                # One that meets the signal in its interpreter's start ends with another code.
+                return Climb(tuple(runs), exit_code_of_signal(signal.SIGINT))
+            if run.failed:
+                failed.add(workers)
+        return Climb(tuple(runs))
+
+    def _run(self, workers: int, round_number: int) -> tuple[LadderRun, bool]:
+        """The run, and whether it was told to end before its time."""
+        settings = self._settings(workers)
+        started = time.monotonic()
+        outcome = record(settings)
+        self._recorded(settings.run_file)
+        try:
+            run = read_ladder_run(
+                settings.run_file,
+                workers=workers,
+                round_number=round_number,
+                exit_code=outcome.exit_code,
+            )
+        except RunFileError as error:
+            run = LadderRun(
+                workers=workers,
+                round=round_number,
+                run_file=str(settings.run_file),
+                exit_code=outcome.exit_code,
+                why_no_sps=error.message,
+            )
+        self._tell(f"{_outcome(run)}, {time.monotonic() - started:.1f} s")
+        return run, outcome.was_told_to_end
+
+
+def climbing_order(counts: Sequence[int], rounds: int) -> Iterator[tuple[int, int]]:
+    """Yield (round, workers). Every other round goes back down, so that a drift of the machine's
+    speed falls on few and on many workers alike.
+    """
+    for number in range(1, rounds + 1):
+        for count in counts if number % 2 else reversed(counts):
+            yield number, count
+
+
+def _outcome(run: LadderRun) -> str:
+    if run.failed:
+        return f"failed with exit code {run.exit_code}"
+    if run.sps is None:
+        return f"no rate: {run.why_no_sps}"
+    return wording.unglued(f"{wording.rate(run.sps.median)} sps ({wording.rate_range(run.sps)})")

@@ -83,7 +83,7 @@ def study_of(
     ]
     amdahl, usl = fit_amdahl(points), fit_usl(points)
     best = max(rungs, key=lambda rung: rung.sps.median, default=None)
-    enough = None if best is None else _enough(rungs, best)
+    alike = (rung for rung in rungs if best is not None and not differ(rung.sps, best.sps))
     return Study(
         command=tuple(command),
         runs=tuple(runs),
@@ -91,14 +91,10 @@ def study_of(
         amdahl=amdahl,
         usl=usl,
         best=best,
-        enough=enough,
+        enough=next(alike, None),
         bound="" if best is None else _bound(best, rungs, amdahl, usl),
         notes=tuple(_notes(runs, rungs, usl or amdahl, interrupted=interrupted)),
     )
-
-
-def _enough(rungs: Sequence[Rung], best: Rung) -> Rung:
-    return next(rung for rung in rungs if not differ(rung.sps, best.sps))
 
 
 def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | None) -> str:

@@ -15,9 +15,16 @@ import msgspec
 from rlprof.errors import TraceError
 from rlprof.inputs import open_input
 from rlprof.model.trace import DeviceProperties, Row, Trace, TraceHeader
-from rlprof.tracefile.packing import MOST_BYTES, MOST_BYTES_IN_A_RUN, TooLargeError, content_of
+from rlprof.tracefile.packing import (
+    MOST_BYTES,
+    MOST_BYTES_IN_A_RUN,
+    NotATraceError,
+    TooLargeError,
+    content_in,
+    content_of,
+    repaired,
+)
 from rlprof.tracefile.regions import LOADER, OPTIMIZER, PROFILER_STEP
-from rlprof.tracefile.repair import NotATraceError, repaired
 from rlprof.units import size
 
 _OLD_KINDS: Final = {
@@ -194,12 +201,8 @@ def _by_start(rows: list[Row]) -> list[Row]:
     rows.sort(key=attrgetter("ts"))
     # Rows that start together are rare where times have fractions: only then is the length asked for.
     if any(row.ts == before.ts and row.dur > before.dur for before, row in pairwise(rows)):
-        rows.sort(key=_start_and_length)
+        rows.sort(key=lambda row: (row.ts, -row.dur))
     return rows
-
-
-def _start_and_length(row: Row) -> tuple[float, float]:
-    return row.ts, -row.dur
 
 
 def _header(file: _File, calls: Sequence[Row]) -> TraceHeader:
@@ -235,3 +238,39 @@ def _not_a_trace(name: str, reason: str) -> TraceError:
         slug="not-a-trace",
         hint="give a file that torch.profiler's export_chrome_trace() wrote, .json or .json.gz",
     )
+
+
+# --- ops with the shapes of their inputs: half of such a trace, which is asked for to count operations alone ---
+
+_NONE = msgspec.Raw()
+
+
+class ShapedArgs(msgspec.Struct, frozen=True):
+    """As written: decoded by whoever asks for one."""
+
+    shapes: msgspec.Raw = msgspec.field(default=_NONE, name="Input Dims")
+    types: msgspec.Raw = msgspec.field(default=_NONE, name="Input type")
+    concrete: msgspec.Raw = msgspec.field(default=_NONE, name="Concrete Inputs")
+    """Inputs that are no tensors: the stride of a convolution, for instance."""
+
+
+class ShapedOp(msgspec.Struct, frozen=True):
+    """A row with what is needed to count its operations."""
+
+    name: str = ""
+    args: ShapedArgs = ShapedArgs()
+
+
+class _ShapedFile(msgspec.Struct):
+    rows: list[ShapedOp] = msgspec.field(default_factory=list, name="traceEvents")
+
+
+_SHAPES_DECODER = msgspec.json.Decoder(_ShapedFile)
+
+
+def read_shapes(packed: bytes) -> list[ShapedOp]:
+    """All rows of a gzipped trace; none of one that is damaged."""
+    try:
+        return _SHAPES_DECODER.decode(content_in(packed)).rows
+    except (NotATraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []

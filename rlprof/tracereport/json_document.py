@@ -23,7 +23,6 @@ from rlprof.renderers.json_report.values import (
     as_json_text,
     filled,
     means,
-    notes_of,
     seconds,
 )
 
@@ -142,7 +141,9 @@ class TraceDocument(Struct, frozen=True):
 def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
     every = (*findings.listed, *findings.also_seen)
     return as_json_text(
-        TraceDocument(
+        filled(
+            TraceDocument,
+            view,
             format="rlprof-trace",
             version=1,
             rlprof=rlprof.__version__,
@@ -150,15 +151,7 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
             steps=view.step_count,
             devices=[_device(device, view) for device in view.devices],
             blocking_calls=_blocking(view),
-            copies=[
-                filled(
-                    Copies,
-                    copies,
-                    host_s=seconds(copies.host_us),
-                    device_s=seconds(copies.device_us),
-                )
-                for copies in view.transfers
-            ],
+            copies=view.transfers,
             idle_causes={cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
             kernels=filled(
                 Kernels,
@@ -166,15 +159,12 @@ def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
                 median_launch_delay_us=view.kernels.median_delay_us,
                 families=dict(view.kernels.families),
             ),
-            optimizer=_optimizer(view),
-            compile=filled(
-                Compile, view.compiling, compiling_s=seconds(view.compiling.compiling_us)
-            ),
+            compile=view.compiling,
             findings=[
                 _finding(finding, rank, view, is_listed=rank <= len(findings.listed))
                 for rank, finding in enumerate(every, start=1)
             ],
-            notes=notes_of((*findings.failures.values(), *view.notes)),
+            notes=(*findings.failures.values(), *view.notes),
         )
     )
 
@@ -185,7 +175,6 @@ def _device(device: DeviceTimeline, view: TraceView) -> Device:
         Device,
         device,
         wall_s=seconds(wall),
-        busy_s=seconds(device.busy_us),
         idle_share=1 - device.busy_us / wall if wall else 0.0,
         span_s=seconds(device.span.length),
         short_kernel_share=device.short_kernels / max(1, device.kernels),
@@ -193,10 +182,10 @@ def _device(device: DeviceTimeline, view: TraceView) -> Device:
 
 
 def _blocking(view: TraceView) -> BlockingCalls:
-    return BlockingCalls(
+    return filled(
+        BlockingCalls,
+        view.blocking,
         count=len(view.blocking.calls),
-        wait_s=seconds(view.blocking.wait_us),
-        recoverable_s=seconds(view.blocking.recoverable_us),
         sites=[
             filled(
                 BlockingSite,
@@ -212,13 +201,6 @@ def _blocking(view: TraceView) -> BlockingCalls:
     )
 
 
-def _optimizer(view: TraceView) -> Optimizer | None:
-    facts = view.optimizer
-    if facts is None:
-        return None
-    return filled(Optimizer, facts, kind=facts.kind.value, host_s=seconds(facts.host_us))
-
-
 def _finding(finding: DeviceFinding, rank: int, view: TraceView, *, is_listed: bool) -> Finding:
     wall = view.wall.length
     low, high = finding.saved_us
@@ -230,5 +212,5 @@ def _finding(finding: DeviceFinding, rank: int, view: TraceView, *, is_listed: b
         listed=is_listed,
         saved_share=Range(low / wall, high / wall),
         saved_s=Range(seconds(low), seconds(high)),
-        locations=[filled(Place, place, time_s=seconds(place.time_us)) for place in finding.places],
+        locations=finding.places,
     )

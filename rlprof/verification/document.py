@@ -14,12 +14,12 @@ from rlprof.documents.blocks import (
     StyledText,
     Table,
     figures,
+    sides_table,
 )
 from rlprof.names import printable
 from rlprof.report import wording
 from rlprof.verification import words
-from rlprof.verification.promise import Standing
-from rlprof.verification.verified import VerifiedFix, VerifiedSide
+from rlprof.verification.verified import Standing, VerifiedFix
 
 _LOOKS: Final = {
     Standing.HELD: "bold green",
@@ -37,9 +37,14 @@ def verified_document(fix: VerifiedFix) -> Iterator[Block]:
         ]
     )
     yield _shares(fix)
-    yield _sides(fix)
+    yield sides_table(
+        [
+            (name, wording.rate_of_runs(side.sps, len(fix.pairs), fix), printable(side.name))
+            for name, side in (("base", fix.base), ("head", fix.head))
+        ]
+    )
     yield Paragraph([f"Command: {printable(wording.typed(fix.command))}"])
-    yield Paragraph(words.next_steps(fix))
+    yield Paragraph(list(words.next_steps(fix)))
     yield _runs(fix)
     yield Remarks("What to know", fix.notes)
 
@@ -47,33 +52,13 @@ def verified_document(fix: VerifiedFix) -> Iterator[Block]:
 def _shares(fix: VerifiedFix) -> Table:
     promise = fix.promise
     rows = [
-        ("promised", words.promised_share(promise.share), words.promised_times(promise.share)),
+        ("promised", wording.share_range(promise.share), words.promised_times(promise.share)),
     ]
     if promise.tried is not None:
         rows.append(("tried", words.tried_share(promise), words.measured_times(promise.tried)))
     rows.append(("measured", words.measured_share(fix.got), words.measured_times(fix.got)))
     columns = [Column(wraps=False), Column(name="saves"), Column(name="rate")]
     return Table(columns, rows)
-
-
-def _sides(fix: VerifiedFix) -> Table:
-    columns = [
-        Column(wraps=False),
-        Column(name="rate"),
-        Column(name="what", under="rate", lead="  ", style=""),
-    ]
-    rows = [
-        (name, _rate(side, fix), printable(side.name))
-        for name, side in (("base", fix.base), ("head", fix.head))
-    ]
-    return Table(columns, rows, is_headed=False)
-
-
-def _rate(side: VerifiedSide, fix: VerifiedFix) -> str:
-    """``657 sps (640 to 670, 5 runs)``: the lowest and the highest of them."""
-    runs = wording.counted(len(fix.pairs), "run", "runs")
-    told = f"{wording.rate_range(side.sps)}, {runs}"
-    return wording.unglued(f"{wording.rate(side.sps.median)} {wording.rate_unit(fix)} ({told})")
 
 
 def _runs(fix: VerifiedFix) -> Section:

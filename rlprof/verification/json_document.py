@@ -16,13 +16,17 @@ from msgspec import Meta, Struct
 import rlprof
 from rlprof.errors import RunFileError
 from rlprof.inputs import read_input
-from rlprof.model import experiment, finding, profile, recording
 from rlprof.model.experiment import TreatmentKind
-from rlprof.renderers.json_report.values import Note, as_json_text, filled, means, notes_of, one_of
-from rlprof.verification import promise as promises
+from rlprof.renderers.json_report.values import (
+    DocumentHead,
+    Note,
+    as_json_text,
+    filled,
+    means,
+    one_of,
+)
 from rlprof.verification import verified
-from rlprof.verification.promise import Standing
-from rlprof.verification.verified import CONFIDENCE, VerifiedFix, times
+from rlprof.verification.verified import CONFIDENCE, Standing, VerifiedFix, times
 
 FORMAT: Final = "rlprof-verify"
 FORMAT_VERSION: Final = 1
@@ -144,42 +148,30 @@ class VerifyDocument(Struct, frozen=True):
 
 def verification_as_json(fix: VerifiedFix) -> str:
     return as_json_text(
-        VerifyDocument(
+        filled(
+            VerifyDocument,
+            fix,
             format=FORMAT,
             version=FORMAT_VERSION,
             rlprof=rlprof.__version__,
             measured=fix.measured.isoformat(timespec="seconds"),
-            standing=fix.standing.value,
-            script=fix.script,
-            command=fix.command,
-            unit=fix.unit,
             promise=_promise(fix.promise),
             gain=Gain(*fix.got, times(fix.got.median), CONFIDENCE, fix.excess),
-            base=_side(fix.base),
-            head=_side(fix.head),
-            in_turns=fix.in_turns,
-            pairs=[VerifiedPair(*pair) for pair in fix.pairs],
-            notes=notes_of(fix.notes),
         )
     )
 
 
-def _promise(promise: promises.Promise) -> Promise:
+def _promise(promise: verified.Promise) -> Promise:
     tried = None
     if promise.tried is not None and promise.tried_kind is not None:
-        tried = Tried(promise.tried_kind, MeasuredShare(*promise.tried))
+        tried = filled(Tried, promise, kind=promise.tried_kind, share=promise.tried)
     return filled(
         Promise,
         promise,
-        share=PromisedRange(*promise.share),
         tried=tried,
         run_git=promise.run_git or None,
         run_label=promise.run_label or None,
     )
-
-
-def _side(side: verified.VerifiedSide) -> VerifiedSide:
-    return VerifiedSide(side.name, Interval(*side.sps))
 
 
 # --- reading what was kept ----------------------------------------------------------------------
@@ -195,7 +187,7 @@ def read_verification(path: Path) -> VerifiedFix:
     except OSError as error:
         raise _unread(path, f"cannot be read: {error.strerror or error}") from error
     try:
-        head = msgspec.json.decode(content, type=_Head)
+        head = msgspec.json.decode(content, type=DocumentHead)
         if head.format != FORMAT:
             raise _unread(path, f'is no verified fix: it has no "format": "{FORMAT}"')
         if head.version > FORMAT_VERSION:
@@ -206,13 +198,6 @@ def read_verification(path: Path) -> VerifiedFix:
         return _of_document(msgspec.json.decode(content, type=VerifyDocument), path)
     except (msgspec.DecodeError, ValueError, OverflowError, RecursionError) as error:
         raise _unread(path, f"is no verified fix, or is damaged: {error}") from error
-
-
-class _Head(Struct):
-    """Fields that tell whether the rest can be read."""
-
-    format: str = ""
-    version: int = 0
 
 
 def _unread(path: Path, why: str) -> RunFileError:
@@ -226,51 +211,26 @@ def _unread(path: Path, why: str) -> RunFileError:
 def _of_document(document: VerifyDocument, path: Path) -> VerifiedFix:
     """Raises ``ValueError`` where values do not go together."""
     told = document.promise
-    gain = experiment.MeasuredShare(document.gain.median, document.gain.low, document.gain.high)
-    share = finding.Range(told.share.low, told.share.high)
+    gain, share = document.gain, told.share
     if not gain.low <= gain.median <= gain.high:
         raise ValueError("gain: the ends of its interval do not enclose its median")
     if share.low > share.high:
         raise ValueError("promise: its share is no range of shares")
-    return VerifiedFix(
+    return filled(
+        VerifiedFix,
+        document,
         measured=_moment(document.measured),
-        script=document.script,
         command=tuple(document.command),
-        unit=document.unit,
-        promise=promises.Promise(
-            finding=told.finding,
-            title=told.title,
-            rank=told.rank,
-            file=told.file,
-            line=told.line,
-            function=told.function,
-            share=share,
-            tried=_tried(told.tried),
+        promise=filled(
+            verified.Promise,
+            told,
+            tried=None if told.tried is None else told.tried.share,
             tried_kind=None if told.tried is None else told.tried.kind,
-            run_file=told.run_file,
-            run_id=told.run_id,
             run_git=told.run_git or "",
             run_label=told.run_label or "",
         ),
-        base=_read_side(document.base),
-        head=_read_side(document.head),
-        pairs=tuple(verified.VerifiedPair(pair.base, pair.head) for pair in document.pairs),
         got=gain,
-        in_turns=document.in_turns,
-        notes=tuple(recording.Note(note.level, note.slug, note.text) for note in document.notes),
         file=str(path),
-    )
-
-
-def _tried(tried: Tried | None) -> experiment.MeasuredShare | None:
-    if tried is None:
-        return None
-    return experiment.MeasuredShare(tried.share.median, tried.share.low, tried.share.high)
-
-
-def _read_side(side: VerifiedSide) -> verified.VerifiedSide:
-    return verified.VerifiedSide(
-        side.name, profile.Interval(side.sps.median, side.sps.low, side.sps.high)
     )
 
 

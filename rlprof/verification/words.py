@@ -9,8 +9,7 @@ from rlprof.model.experiment import MeasuredShare, TreatmentKind
 from rlprof.model.finding import Range
 from rlprof.names import cut_middle, printable
 from rlprof.report import wording
-from rlprof.verification.promise import Promise, Standing, standing
-from rlprof.verification.verified import VerifiedFix, times
+from rlprof.verification.verified import Promise, Standing, VerifiedFix, standing, times
 
 _NAME_LIMIT: Final = 80
 _PLACE_LIMIT: Final = 60
@@ -34,7 +33,7 @@ STANDINGS: Final = {
 
 def verdict(fix: VerifiedFix) -> str:
     """The first line of every document."""
-    got, promised = fix.got, promised_share(fix.promise.share)
+    got, promised = fix.got, wording.share_range(fix.promise.share)
     if got.high < 0:
         longer = MeasuredShare(-got.median, -got.high, -got.low)
         return (
@@ -69,10 +68,6 @@ def run_of(promise: Promise) -> str:
     return f"{printable(promise.run_file, 200)}{f' ({stage})' if stage else ''}"
 
 
-def promised_share(share: Range) -> str:
-    return wording.share_range(share)
-
-
 def measured_share(got: MeasuredShare) -> str:
     """``80 % (78 to 82 %)``."""
     return f"{wording.percent(got.median)} ({wording.percents(got.low, got.high)})"
@@ -96,11 +91,7 @@ def tried_share(promise: Promise) -> str:
     return f"{upto}{measured_share(promise.tried)}"
 
 
-def next_steps(fix: VerifiedFix) -> list[str]:
-    return list(_next_steps(fix))
-
-
-def _next_steps(fix: VerifiedFix) -> Iterator[str]:
+def next_steps(fix: VerifiedFix) -> Iterator[str]:
     record = f"`rlprof run {printable(wording.typed(fix.command), 200)}`"
     about = f"`rlprof explain {printable(fix.promise.finding, _NAME_LIMIT)}`"
     if not fix.is_gain:

@@ -15,10 +15,8 @@ from rlprof.comparison.json_document import comparison_as_json
 from rlprof.documents.blocks import Block
 from rlprof.documents.markdown import as_markdown
 from rlprof.documents.terminal import as_text
-from rlprof.history.calibration_document import calibration_document
-from rlprof.history.calibration_json_document import calibration_as_json
-from rlprof.history.document import history_document
-from rlprof.history.json_document import history_as_json
+from rlprof.history.document import calibration_document, history_document
+from rlprof.history.json_document import calibration_as_json, history_as_json
 from rlprof.overhead.document import cost_document
 from rlprof.overhead.json_document import cost_as_json
 from rlprof.scaling.document import study_document

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.gate.decision import DecisionSettings, RatePair, State, decide, decide_unpaired
+from rlprof.gate.decision import DecisionSettings, RatePair, Verdict, decide, decide_unpaired
 from rlprof.gate.statistics import paired_shift, unpaired_shift
 
 ERROR = 0.05
@@ -76,12 +76,12 @@ def test_every_check_ends_and_asks_only_while_it_is_undecided(values, min_effect
         wanted += more
         decision = decide([RatePair(1.0, exp(value)) for value in values[:wanted]], settings)
         more = decision.more
-        assert not more or decision.state is State.INCONCLUSIVE
+        assert not more or decision.state is Verdict.INCONCLUSIVE
 
     assert wanted <= 2 * settings.max_pairs
     assert decision.pairs == wanted
     assert decision == decide([RatePair(1.0, exp(value)) for value in values], settings)
-    if decision.state is State.REGRESSION:
+    if decision.state is Verdict.REGRESSION:
         assert decision.ratio.high < 1 - decision.min_effect
 
 
@@ -98,7 +98,7 @@ def test_every_look_can_decide(first, more):
 def test_a_failure_is_beyond_the_effect_it_names(values):
     decision = decide([RatePair(1.0, exp(value)) for value in values], DecisionSettings())
 
-    if decision.state is State.REGRESSION:
+    if decision.state is Verdict.REGRESSION:
         assert decision.ratio.median < 1 - decision.min_effect
         assert decision.is_confirming
 

@@ -13,8 +13,7 @@ import pytest
 from rlprof.comparison.json_document import DiffDocument
 from rlprof.gate.baseline import BaselineDocument
 from rlprof.gate.json_document import CheckDocument
-from rlprof.history.calibration_json_document import CalibrationDocument
-from rlprof.history.json_document import HistoryDocument
+from rlprof.history.json_document import CalibrationDocument, HistoryDocument
 from rlprof.overhead.json_document import OverheadDocument
 from rlprof.renderers.json_report.document import ReportDocument
 from rlprof.scaling.json_document import ScaleDocument

@@ -57,7 +57,9 @@ def _remove_left_ones(parent: Path) -> None:
     """Those of this user that no living check holds."""
     for folder in filter(is_check_folder_name, parent.glob(f"{_PREFIX}*")):
         with suppress(OSError):
-            if _is_own_folder(folder) and _is_settled(folder) and not _is_locked(folder):
+            there = folder.lstat()
+            is_ours = there.st_uid == os.getuid() and (folder / MARK).is_file()
+            if is_ours and time.time() - there.st_mtime > SETTLED_S and not _is_locked(folder):
                 _remove(folder)
 
 
@@ -71,14 +73,6 @@ def _remove(folder: Path) -> None:
                 path.unlink()
         if [entry.name for entry in folder.iterdir()] in ([], [MARK]):
             remove_tree(folder)
-
-
-def _is_own_folder(folder: Path) -> bool:
-    return folder.lstat().st_uid == os.getuid() and (folder / MARK).is_file()
-
-
-def _is_settled(folder: Path) -> bool:
-    return time.time() - folder.lstat().st_mtime > SETTLED_S
 
 
 def _is_locked(folder: Path) -> bool:

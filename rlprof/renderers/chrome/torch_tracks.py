@@ -15,8 +15,7 @@ from rlprof.model.detail import TorchTrace
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.chrome.events import Clock, Event, Inset, Numbers, process_named, thread_named
-from rlprof.tracefile.packing import content_in
-from rlprof.tracefile.repair import NotATraceError, repaired
+from rlprof.tracefile.packing import NotATraceError, content_in, repaired
 
 _AFTER_THE_PROCESSES: Final = 100_000
 """Position of GPUs and other tracks of torch's: there are never as many processes."""

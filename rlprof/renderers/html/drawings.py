@@ -32,15 +32,14 @@ class BarPart(NamedTuple):
 
 def bar(parts: Iterable[BarPart], look: str) -> Markup:
     """A bar from parts. Words beside it say the same, so readers of the screen are spared it."""
-    shapes = Markup("").join(
-        Markup('<rect class="{}" x="{}" width="{}" height="10"/>').format(
-            part.look, _units(part.start), _units(max(0.0, part.end - part.start))
-        )
-        for part in parts
+    shape = Markup('<rect class="{}" x="{}" width="{}" height="10"/>')
+    return _drawn(
+        look,
+        (
+            shape.format(part.look, _units(part.start), _units(max(0.0, part.end - part.start)))
+            for part in parts
+        ),
     )
-    return Markup(
-        '<svg class="bar {}" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
-    ).format(look, BAR, shapes)
 
 
 def price_bar(share: Range) -> Markup:
@@ -58,37 +57,48 @@ def share_bar(share: float, look: str = "share") -> Markup:
 
 def compared_bar(predicted: Range | None, measured: Range | None) -> Markup:
     """Two ranges one below the other: what was predicted above, what was measured below it."""
-    shapes = Markup("").join(
-        Markup('<rect class="{}" x="{}" y="{}" width="{}" height="4"/>').format(
+    ranges = [
+        # A range of nothing is a good one, and is seen too.
+        _box(
             look,
-            _units(_clip(share.low)),
+            _clip(share.low),
             top,
-            _least(_units(_clip(share.high) - _clip(share.low))),
+            max(_LEAST_RANGE / BAR, _clip(share.high) - _clip(share.low)),
+            4,
         )
         for share, look, top in ((predicted, "maybe", 0), (measured, "sure", 6))
         if share is not None
+    ]
+    rests = Markup(
+        '<rect class="rest" width="{}" height="4"/><rect class="rest" y="6" width="{}" height="4"/>'
     )
-    return Markup(
-        '<svg class="bar compared" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="rest" width="{}" height="4"/><rect class="rest" y="6" width="{}" height="4"/>{}</svg>'
-    ).format(BAR, BAR, BAR, shapes)
+    return _drawn("compared", [rests.format(BAR, BAR), *ranges])
 
 
 def life_bar(lives: Sequence[tuple[float, float, float]]) -> Markup:
     """(start, end of the start-up, end) of processes, each 0 to 1 of the run, one below the other."""
     tall = 10 / max(1, len(lives))
-    shapes = Markup("").join(
-        Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>').format(
-            look, _units(start), round(row * tall, 3), _units(end - start), round(tall, 3)
-        )
+    parts = [
+        _box(look, start, round(row * tall, 3), end - start, round(tall, 3))
         for row, (begun, ready, ended) in enumerate(lives)
         for look, start, end in (("start-up", begun, ready), ("living", ready, ended))
         if end > start
+    ]
+    rest = Markup('<rect class="rest" width="{}" height="10"/>').format(BAR)
+    return _drawn("life", [rest, *parts])
+
+
+def _box(look: str, left: float, top: float, width: float, height: float) -> Markup:
+    """A part of a bar; ``left`` and ``width`` are 0 to 1 of it."""
+    return Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>').format(
+        look, _units(left), top, _units(width), height
     )
+
+
+def _drawn(look: str, shapes: Iterable[Markup]) -> Markup:
     return Markup(
-        '<svg class="bar life" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="rest" width="{}" height="10"/>{}</svg>'
-    ).format(BAR, BAR, shapes)
+        '<svg class="bar {}" viewBox="0 0 {} 10" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+    ).format(look, BAR, Markup("").join(shapes))
 
 
 class Edge(NamedTuple):
@@ -182,11 +192,6 @@ def _row(number: int) -> int:
 
 def _clip(share: float) -> float:
     return min(1.0, max(0.0, share))
-
-
-def _least(units: float) -> float:
-    """Return a width that can be seen: a narrow range is a good one."""
-    return max(_LEAST_RANGE, units)
 
 
 def _units(part: float) -> float:

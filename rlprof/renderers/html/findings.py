@@ -1,4 +1,4 @@
-"""The findings of a page: what each is worth, where it is, and what to change."""
+"""The findings of a page: what each is worth, where it is, and what to change; and what of them was tried."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from rlprof.errors import UsageError
-from rlprof.model.finding import Confidence, Location, PricedFinding
+from rlprof.model.experiment import Experiment
+from rlprof.model.finding import Confidence, Location, PricedFinding, Range
 from rlprof.model.report import Report
 from rlprof.names import printable, short_line
 from rlprof.renderers.html.document import View
-from rlprof.renderers.html.drawings import price_bar
+from rlprof.renderers.html.drawings import compared_bar, price_bar
 from rlprof.report import wording
-from rlprof.report.wording.experiments import measured_times
+from rlprof.report.wording.experiments import measured_times, tried_rows
 from rlprof.resources import detector_page
 
 CONFIDENCE: Final = {
@@ -83,7 +84,7 @@ def _view(priced: PricedFinding, report: Report) -> View:
         "title": found.title,
         "bar": price_bar(priced.saved_share),
         "times": measured_times(priced),
-        "saves": wording.saved(priced),
+        "saves": wording.share_saved(priced),
         "rate": wording.price_after(priced, report),
         "seconds": wording.seconds_saved(priced),
         "roles": ", ".join(priced.process_roles),
@@ -157,3 +158,23 @@ def change_of(detector: str) -> View | None:
     if len(first) < 2:
         return None
     return {"before": first["Before"], "after": first["After"]}
+
+
+# --- experiments: what was predicted beside what was measured -----------------------------------
+
+
+def experiment_views(report: Report) -> list[View]:
+    rows = tried_rows(report)
+    return [
+        {**row._asdict(), "bar": _bar(experiment)}
+        for row, experiment in zip(rows, report.experiments, strict=True)
+    ]
+
+
+def _bar(experiment: Experiment) -> object:
+    measured = experiment.measured
+    if experiment.predicted is None and measured is None:
+        return ""
+    return compared_bar(
+        experiment.predicted, None if measured is None else Range(measured.low, measured.high)
+    )

@@ -11,7 +11,7 @@ from rlprof.model.activity import Component
 from rlprof.model.report import Report
 from rlprof.names import cut_middle, printable
 from rlprof.renderers.browser_scripts import bundle
-from rlprof.renderers.html import experiments, findings, processes, torch
+from rlprof.renderers.html import findings, processes, torch
 from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import share_bar
 from rlprof.renderers.html.rundata import pack
@@ -68,14 +68,16 @@ def page(report: Report) -> str:
         hot_lines=findings.hot_lines(report),
         nothing_found=wording.advice(report),
         also_seen=findings.also_seen(report),
-        experiments=experiments.experiment_views(report),
+        experiments=findings.experiment_views(report),
         about_experiments=ABOUT,
         parts=[_component(row, report) for row in parts_of_the_time(report)],
         about_the_parts=about_the_parts(report),
         marked_phases=[_component(row, report) for row in marked_phases(report)],
         waits_for_cores=waits_for_cores(report),
         run_facts=list(run_facts(report)),
-        host_facts=_host_facts(report),
+        host_facts=[
+            (host_name(key), host_value(key, told)) for key, told in report.run.host.items()
+        ],
         lasted=wording.duration(report.run.wall_us),
         groups=processes.process_groups(report),
         every_process=processes.every_process(report),
@@ -178,7 +180,3 @@ def _component(row: Component, report: Report) -> View:
         "per_step": wording.duration(row.per_step_us) if row.per_step_us else "",
         "ceiling": f"{wording.rate(ceiling)} {unit}" if ceiling else "",
     }
-
-
-def _host_facts(report: Report) -> list[tuple[str, str]]:
-    return [(host_name(key), host_value(key, value)) for key, value in report.run.host.items()]

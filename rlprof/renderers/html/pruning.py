@@ -64,7 +64,9 @@ def page_tree(
     by_weight = sorted(range(len(totals)), key=lambda node: (-totals[node], node))
     heaviest = [node for node in by_weight if totals[node] > 0]
     while True:
-        kept = first.union(heaviest[:most_nodes], _roots(heaviest, merged))
+        # The time of roots could go nowhere else.
+        roots = (node for node in heaviest if merged.parent[node] == NO_PARENT)
+        kept = first.union(heaviest[:most_nodes], roots)
         place = _places(merged, kept)
         tree = _pruned(detail, merged, kept, place)
         if len(tree.cells.node) <= most_cells or most_nodes < 2:
@@ -127,11 +129,6 @@ def _of_findings(detail: Detail, merged: _Merged, totals: Sequence[int]) -> Iter
                 at = merged.parent[at]
 
 
-def _roots(nodes: Iterable[int], merged: _Merged) -> Iterable[int]:
-    """Their time could go nowhere else."""
-    return (node for node in nodes if merged.parent[node] == NO_PARENT)
-
-
 def _places(merged: _Merged, kept: set[int]) -> list[int]:
     """For each node the number of what stands for it: its own, or that of the nearest caller kept."""
     places: list[int] = []
@@ -166,15 +163,9 @@ def _pruned(detail: Detail, merged: _Merged, kept: set[int], place: Sequence[int
         finding_nodes=tuple(
             (
                 rank,
-                tuple(
-                    sorted({place[node] for node in _merged_nodes(nodes, merged) if node in kept})
-                ),
+                tuple(sorted({place[of_node[node]] for node in nodes if of_node[node] in kept})),
             )
             for rank, nodes in detail.finding_nodes
         ),
         pruned_share=moved / total if total else 0.0,
     )
-
-
-def _merged_nodes(nodes: Iterable[int], merged: _Merged) -> set[int]:
-    return {merged.of_node[node] for node in nodes}

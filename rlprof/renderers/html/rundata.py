@@ -23,7 +23,7 @@ from rlprof.names import printable, short_path
 from rlprof.profile.flame import frame_label
 from rlprof.renderers.browser_scripts import TextTable
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
-from rlprof.renderers.json_report.values import Json
+from rlprof.renderers.json_report.values import Json, number
 from rlprof.syntax.origin import Origin, origin_of_file
 
 KINDS: Final = tuple(origin.value for origin in Origin)
@@ -200,11 +200,4 @@ def _series(series: TimeSeries) -> dict[str, Json]:
 
 
 def _rounded(values: Iterable[float | None]) -> list[Json]:
-    return [None if value is None else _number(float(f"{value:.{_DIGITS}g}")) for value in values]
-
-
-def _number(value: float) -> Json:
-    """Whole numbers without their ``.0``; what is not finite as unknown."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return None
-    return int(value) if value == int(value) else value
+    return [None if value is None else number(float(f"{value:.{_DIGITS}g}")) for value in values]

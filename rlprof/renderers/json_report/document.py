@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from rlprof.model.activity import BoundBy
 from rlprof.model.experiment import TreatmentKind, TryOutcome
@@ -107,7 +107,7 @@ class Rate(Struct, frozen=True):
 
 
 class Phase(Struct, frozen=True):
-    name: PhaseKind
+    kind: PhaseKind = field(name="name")
     start_s: Number
     end_s: Number
 
@@ -276,7 +276,7 @@ class Bound(Struct, frozen=True):
 
 class Component(Struct, frozen=True):
     name: str
-    marked: bool
+    is_marked: bool = field(name="marked")
     share: Annotated[
         float,
         means(
@@ -289,7 +289,9 @@ class Component(Struct, frozen=True):
             "Of the critical time, its waits for a core with it, as findings and prices count it; 0 for marked ones."
         ),
     ]
-    cpu_per_step_s: Annotated[Number, means("CPU time of all processes together per step.")]
+    per_step_s: Annotated[Number, means("CPU time of all processes together per step.")] = field(
+        name="cpu_per_step_s"
+    )
     parallel: Annotated[float, means("Threads that do it side by side, at most the cores.")]
     ceiling_sps: Annotated[Number, means("Steps per second if all else were free.")]
 

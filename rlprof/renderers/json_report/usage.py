@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from rlprof.renderers.json_report.values import Number, means, one_of
 
@@ -45,9 +45,9 @@ class Gpu(Struct, frozen=True):
 
 class Resources(Struct, frozen=True):
     cores: Number
-    used_cores: Number
-    queued_threads: Number
-    native_cores: Number
+    used: Number = field(name="used_cores")
+    queued: Number = field(name="queued_threads")
+    native: Number = field(name="native_cores")
     saturated: bool
     by_role: Sequence[RoleUse]
     gpus: Annotated[
@@ -61,7 +61,9 @@ class Trend(Struct, frozen=True):
     bytes_per_hour: Number
     low: Number
     high: Number
-    steady: Annotated[bool, means("Whether it grew all along and did not level off.")]
+    is_steady: Annotated[bool, means("Whether it grew all along and did not level off.")] = field(
+        name="steady"
+    )
 
 
 class ProcessMemory(Struct, frozen=True):
@@ -69,7 +71,7 @@ class ProcessMemory(Struct, frozen=True):
     role: str
     peak_rss_bytes: Number
     peak_pss_bytes: Number
-    growth: Trend | None
+    trend: Trend | None = field(name="growth")
 
 
 class GrownLine(Struct, frozen=True):
@@ -83,8 +85,10 @@ class GrownLine(Struct, frozen=True):
 
 class Memory(Struct, frozen=True):
     peak_bytes: Annotated[float, means("Most of all processes together.")]
-    shared_counted_once: Annotated[bool, means("If not, peak_bytes is an upper bound.")]
-    growth: Trend | None
+    is_shared_out: Annotated[bool, means("If not, peak_bytes is an upper bound.")] = field(
+        name="shared_counted_once"
+    )
+    trend: Trend | None = field(name="growth")
     bytes_per_step: Number
     processes: Sequence[ProcessMemory]
     lines: Annotated[
@@ -108,12 +112,14 @@ class TorchWindow(Struct, frozen=True):
     fate: Annotated[str, one_of("written", "given-up", "failed", "lost", "unreadable")]
     begun_s: Number
     cost_s: Annotated[Number, means("Until its trace was written.")]
-    left_out: Annotated[bool, means("Of every figure of the report.")]
+    is_left_out: Annotated[bool, means("Of every figure of the report.")] = field(name="left_out")
     updates: int
     wall_s: Annotated[Number, means("Of the trace, as are the keys that follow.")]
     ops: int
-    kernel_launches: int
-    gpu_busy_share: Annotated[Number, means("Of the busiest GPU; null without rows of one.")]
+    launches: int = field(name="kernel_launches")
+    busy_share: Annotated[Number, means("Of the busiest GPU; null without rows of one.")] = field(
+        name="gpu_busy_share"
+    )
     optimizer: str
     compiling_s: Number
     gpu_idle: Annotated[
@@ -122,11 +128,13 @@ class TorchWindow(Struct, frozen=True):
             "Part of the trace for which the busiest GPU had nothing to do, by cause; empty without rows of one."
         ),
     ]
-    heaviest_ops: Annotated[
+    top_ops: Annotated[
         Sequence[Operation],
         means("Operations that the program called itself, by the host's time in them."),
-    ]
-    heaviest_kernels: Annotated[Sequence[Operation], means("By the time of the GPU in them.")]
+    ] = field(name="heaviest_ops")
+    top_kernels: Annotated[Sequence[Operation], means("By the time of the GPU in them.")] = field(
+        name="heaviest_kernels"
+    )
 
 
 class Compute(Struct, frozen=True):
@@ -158,6 +166,3 @@ class SyncSite(Struct, frozen=True):
     ]
     wait_s: Annotated[Number, means("In the calls. Waiting is not what could be saved.")]
     bytes: int
-
-
-# --- The whole -----------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Final, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
-
-from rlprof.model import recording
 
 _DIGITS: Final = 6
 """Significant digits of a measured value: more than any measurement here has."""
@@ -24,13 +24,48 @@ Number = float | None
 """A measured value; None where it could not be measured. What is not finite is written as null, too."""
 
 
-StructT = TypeVar("StructT", bound=Struct)
+KindT = TypeVar("KindT")
 
 
-def filled(kind: type[StructT], source: object, /, **own: object) -> StructT:
-    """A ``kind`` of what ``source`` has under the names of its keys, but for those that are given."""
-    keys = (key for key in kind.__struct_fields__ if key not in own)
-    return kind(**{key: getattr(source, key) for key in keys}, **own)
+def filled(kind: Callable[..., KindT], source: object, /, **own: object) -> KindT:
+    """A ``kind`` of what ``source`` has under the names of its keys, but for those that are given.
+
+    Records in it are filled likewise, alone and in sequences; seconds of what is told in µs.
+    """
+    return kind(
+        **{
+            key: _converted(own[key] if key in own else _told(source, key), record)
+            for key, record in _records_of(kind).items()
+        }
+    )
+
+
+@lru_cache(maxsize=256)
+def _records_of(kind: Any) -> Mapping[str, type | None]:
+    """For each key of ``kind`` the struct, dataclass or named tuple that its values are made of, if any."""
+    return {key: _record_in(hint) for key, hint in get_type_hints(kind).items()}
+
+
+def _record_in(hint: Any) -> type | None:
+    if isinstance(hint, type) and (
+        hasattr(hint, "__struct_fields__") or is_dataclass(hint) or hasattr(hint, "_fields")
+    ):
+        return hint
+    return next(filter(None, map(_record_in, get_args(hint))), None)
+
+
+def _told(source: object, key: str) -> object:
+    if key.endswith("_s") and not hasattr(source, key):
+        return seconds(getattr(source, f"{key[:-2]}_us"))
+    return getattr(source, key)
+
+
+def _converted(value: object, record: type | None) -> object:
+    if record is None or value is None or isinstance(value, record):
+        return value
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return tuple(_converted(item, record) for item in value)
+    return filled(record, value)
 
 
 def means(description: str) -> Meta:
@@ -41,6 +76,13 @@ def means(description: str) -> Meta:
 def one_of(*values: str) -> Meta:
     """List the texts that a key may have, for its schema."""
     return Meta(extra_json_schema={"enum": [*values]})
+
+
+class DocumentHead(Struct, frozen=True):
+    """Keys that tell whether the rest of a document can be read."""
+
+    format: str = ""
+    version: int = 0
 
 
 class Note(Struct, frozen=True):
@@ -55,10 +97,6 @@ class Interval(Struct, frozen=True):
     median: float
     low: float
     high: Annotated[Number, means("Null where it has no upper end.")]
-
-
-def notes_of(notes: Iterable[recording.Note]) -> list[Note]:
-    return [Note(note.level, note.slug, note.text) for note in notes]
 
 
 def as_json_text(

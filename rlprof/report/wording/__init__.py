@@ -82,6 +82,11 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def in_brackets(text: str) -> str:
+    """`` (text)``; empty where there is none."""
+    return f" ({text})" if text else ""
+
+
 def command(report: Report) -> str:
     """The target's command as one would type it, without the folder of the interpreter."""
     program, *arguments = report.run.command or ("",)
@@ -147,7 +152,7 @@ def of_what(priced: PricedFinding) -> str:
     return "the run" if priced.finding.phase is PhaseKind.START_UP else "steady time"
 
 
-def saved(priced: PricedFinding) -> str:
+def share_saved(priced: PricedFinding) -> str:
     """``15 to 31 % of steady time``, and what of it is left where others are fixed before."""
     return f"{share_range(priced.saved_share)} of {of_what(priced)}{besides(priced)}"
 
@@ -273,6 +278,13 @@ def rate_unit(timed: Timed) -> str:
     return "sps" if timed.unit in ("steps", "none") else f"{timed.unit}/s"
 
 
+def rate_of_runs(sps: Interval, runs: int, timed: Timed) -> str:
+    """``657 sps (640 to 670, 5 runs)``: the median of them, with the lowest and the highest."""
+    number = counted(runs, "run", "runs")
+    told = number if runs == 1 else f"{rate_range(sps)}, {number}"
+    return unglued(f"{rate(sps.median)} {rate_unit(timed)} ({told})")
+
+
 def lack_of_rate(throughput: Throughput) -> str:
     """Why a run has no steady rate, in a few words; empty when it has one."""
     if throughput.steady_sps is not None:
@@ -380,4 +392,4 @@ def _sentence(text: str) -> str:
 def _gain(priced: PricedFinding, report: Report) -> str:
     if after := price_after(priced, report):
         return f"gives {after}"
-    return f"saves {saved(priced)}"
+    return f"saves {share_saved(priced)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Final
@@ -309,6 +309,14 @@ def _whom(rows: Sequence[WaitRow]) -> str:
             f"{wording.named(role, [*pids])} (at work for {wording.percents(min(shares), max(shares))} of it)"
         )
     return f"for {', '.join(parts)}" if parts else ""
+
+
+def alike_processes(rows: Iterable[ProcessRow]) -> list[list[ProcessRow]]:
+    """Those of one kind together: what is alike is told once, with the range of its times."""
+    alike: dict[tuple[str, str, bool, str], list[ProcessRow]] = {}
+    for row in rows:
+        alike.setdefault((row.role, row.python, row.sampled, row.note), []).append(row)
+    return list(alike.values())
 
 
 def spread(values: Sequence[float], form: str) -> str:

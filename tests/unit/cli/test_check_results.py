@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rlprof.cli import check_results
-from rlprof.cli.check_request import CheckRequest, OnInconclusive, Outputs
+from rlprof.cli.check_request import CheckRequest, OnInconclusive
 from rlprof.cli.check_results import hand_out, write_artifacts
-from rlprof.cli.target_words import Target, TargetKind
+from rlprof.cli.command import Target, TargetKind
 from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, OutputError
 from rlprof.gate.outcome import Outcome
 from tests.check_factory import checked, rates, unsteady
@@ -20,30 +21,12 @@ from tests.comparison_factory import a_training, compared
 SLOWER = checked(rates(1000, 800))
 
 
-def asked_for(outputs: Outputs) -> CheckRequest:
+def asked_for(outputs: Mapping[str, Path]) -> CheckRequest:
     return CheckRequest(
         target=Target(TargetKind.SCRIPT, ("train.py",)),
         base="main",
-        base_command=None,
-        baseline=None,
-        save_baseline=None,
-        relax_machine=False,
-        interleave=False,
-        pairs=None,
-        max_pairs=None,
-        min_effect=None,
-        counters=(),
-        counters_only=False,
-        on_inconclusive=None,
         timeout_s=60.0,
-        prepare=None,
-        profile=False,
-        artifacts=None,
         outputs=outputs,
-        python=None,
-        sps_pattern=None,
-        steps_from=None,
-        force=False,
     )
 
 
@@ -56,7 +39,7 @@ def asked_for(outputs: Outputs) -> CheckRequest:
     ],
 )
 def test_an_inconclusive_check_ends_as_was_asked_for(on_inconclusive, code):
-    request = asked_for(Outputs(None, None, None, None))
+    request = asked_for({})
 
     ended = hand_out(checked(unsteady), replace(request, on_inconclusive=on_inconclusive))
 
@@ -71,12 +54,11 @@ def in_the_way(folder: Path) -> Path:
 
 def test_a_file_that_cannot_be_written_takes_no_other_with_it(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    outputs = Outputs(
-        markdown=in_the_way(tmp_path),
-        json=tmp_path / "check.json",
-        junit=None,
-        sarif=tmp_path / "check.sarif",
-    )
+    outputs = {
+        "--markdown": in_the_way(tmp_path),
+        "--json": tmp_path / "check.json",
+        "--sarif": tmp_path / "check.sarif",
+    }
 
     with pytest.raises(OutputError):
         hand_out(SLOWER, asked_for(outputs))
@@ -92,7 +74,7 @@ def test_a_summary_that_cannot_be_written_is_told_and_the_verdict_stands(
 ):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(in_the_way(tmp_path)))
 
-    code = hand_out(SLOWER, asked_for(Outputs(None, None, None, None)))
+    code = hand_out(SLOWER, asked_for({}))
 
     assert code == EXIT_REGRESSION
     assert "no summary: cannot write" in capsys.readouterr().err
@@ -101,7 +83,7 @@ def test_a_summary_that_cannot_be_written_is_told_and_the_verdict_stands(
 def test_without_standard_output_the_files_are_written(tmp_path, monkeypatch):
     """As after ``>&-``."""
     monkeypatch.setattr(sys, "stdout", None)
-    outputs = Outputs(None, tmp_path / "check.json", None, None)
+    outputs = {"--json": tmp_path / "check.json"}
 
     with pytest.raises(OutputError, match="it is closed"):
         hand_out(SLOWER, asked_for(outputs))
@@ -115,7 +97,7 @@ def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeyp
 
     monkeypatch.setattr(check_results, "outcome_as_page", undrawable)
     outcome = replace(SLOWER, comparison=compared(a_training(), a_training()))
-    request = asked_for(Outputs(None, None, None, None))
+    request = asked_for({})
 
     write_artifacts(outcome, replace(request, artifacts=tmp_path))
 
@@ -124,9 +106,7 @@ def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeyp
 
 def test_a_file_that_appeared_during_the_check_keeps_the_verdict(tmp_path, capsys):
     (tmp_path / "check.json").write_text("the program's own")
-    outputs = Outputs(
-        markdown=tmp_path / "check.md", json=tmp_path / "check.json", junit=None, sarif=None
-    )
+    outputs = {"--markdown": tmp_path / "check.md", "--json": tmp_path / "check.json"}
 
     with pytest.raises(OutputError) as error:
         hand_out(SLOWER, asked_for(outputs))

@@ -6,9 +6,8 @@ import os
 
 import pytest
 
-from rlprof.cli.command import command_of
-from rlprof.cli.step_sources import pattern_of
-from rlprof.cli.target_words import Target, TargetKind
+from rlprof.cli.command import Target, TargetKind, command_of
+from rlprof.cli.target import pattern_of
 from rlprof.errors import LaunchError, UsageError
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.cli.hurried import say_in_time
+from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.output import (
     check_output,
     hand_out,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlprof.cli.command import Target, TargetKind
 from rlprof.cli.scale import with_argument, with_count, worker_counts
-from rlprof.cli.target_words import Target, TargetKind
 from rlprof.errors import EXIT_USAGE, UsageError
-from rlprof.scaling.climb import climbing_order
+from rlprof.scaling.ladder import climbing_order
 
 
 def a_script(*words: str) -> Target:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 from rlprof.cli import last_resort
+from rlprof.cli.command import Target, TargetKind, split
 from rlprof.cli.commands import _app
-from rlprof.cli.target_words import Target, TargetKind, split
 
 VALUE_OPTIONS = frozenset({"--label", "-o", "--output"})
 

@@ -70,7 +70,7 @@ def test_outside_of_a_repository_there_is_no_base(command_line, tmp_path, monkey
 
 
 def test_findings_are_completed_by_their_ids(command_line):
-    from rlprof.cli.verify import complete_finding
+    from rlprof.cli.explain import complete_finding
 
     assert "eager-log-format" in complete_finding("eager")
     assert [*complete_finding("no-such")] == []

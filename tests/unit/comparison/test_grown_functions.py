@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.comparison.grown import GrownFunction, grown_functions
+from rlprof.comparison.outline import GrownFunction, grown_functions
 from tests.comparison_factory import ACT, DEEPCOPY, HOME, LEARN, LOOP, STEP, a_training, compared
 from tests.factories import RunBuilder, a_run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.device.flops import Flops, count_flops
-from rlprof.tracefile.shapes import read_shapes
+from rlprof.tracefile.reader import read_shapes
 from tests.trace_factory import a_trace
 
 torch = pytest.importorskip("torch", reason="torch is missing (pip install torch)")

@@ -12,7 +12,7 @@ import pytest
 
 from rlprof.comparison.compare import compare
 from rlprof.comparison.findings import Fate
-from rlprof.comparison.grown import grown_functions
+from rlprof.comparison.outline import grown_functions
 from rlprof.gate import words
 from rlprof.gate.causes import compared as compared_pair
 from rlprof.gate.causes import slower_functions

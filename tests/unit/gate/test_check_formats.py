@@ -16,11 +16,12 @@ import pytest
 from rlprof.errors import EXIT_REGRESSION, Failure
 from rlprof.gate import words
 from rlprof.gate.counters import CounterDifference
+from rlprof.gate.decision import Verdict
 from rlprof.gate.document import outcome_as_markdown
 from rlprof.gate.json_document import outcome_as_json
 from rlprof.gate.junit import outcome_as_junit
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Outcome, Verdict
+from rlprof.gate.outcome import Outcome
 from rlprof.gate.program import Side
 from rlprof.gate.sarif import outcome_as_sarif
 from rlprof.model.recording import Note

@@ -17,7 +17,7 @@ from rlprof.gate.comparability import (
     on_passed_rates,
     on_runs,
 )
-from rlprof.gate.outcome import Verdict
+from rlprof.gate.decision import Verdict
 from rlprof.gate.program import Side
 from rlprof.model.recording import Note
 from tests.check_factory import a_measured_run

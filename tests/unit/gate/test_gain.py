@@ -18,8 +18,7 @@ from rlprof.gate.gain import (
 )
 from rlprof.gate.worktrees.worktree import find_repository
 from rlprof.model.recording import RunInfo
-from rlprof.verification.promise import Standing
-from rlprof.verification.verified import VerifiedPair
+from rlprof.verification.verified import Standing, VerifiedPair
 from tests.check_factory import Runs, checked, failing_in, rates
 from tests.factories import a_run
 from tests.git_repository import GitRepository

@@ -11,7 +11,7 @@ from rlprof.errors import UsageError
 from rlprof.gate.decision import (
     DecisionSettings,
     RatePair,
-    State,
+    Verdict,
     decide,
     decide_unpaired,
 )
@@ -37,7 +37,7 @@ def pairs(
 def test_nothing_is_decided_before_the_first_pair():
     decision = decide([], DEFAULT)
 
-    assert (decision.state, decision.more, decision.pairs) == (State.INCONCLUSIVE, 5, 0)
+    assert (decision.state, decision.more, decision.pairs) == (Verdict.INCONCLUSIVE, 5, 0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -50,25 +50,25 @@ def test_what_is_missing_to_the_first_look_is_asked_for(count):
 def test_the_same_program_passes_at_the_first_look():
     decision = decide(pairs(5), DEFAULT)
 
-    assert (decision.state, decision.more, decision.pairs) == (State.PASS, 0, 5)
+    assert (decision.state, decision.more, decision.pairs) == (Verdict.PASS, 0, 5)
     assert decision.ratio.low > 0.95
 
 
 def test_a_faster_program_passes():
-    assert decide(pairs(5, slowdown=-0.3), DEFAULT).state is State.PASS
+    assert decide(pairs(5, slowdown=-0.3), DEFAULT).state is Verdict.PASS
 
 
 def test_a_regression_is_not_called_one_until_fresh_pairs_show_it_again():
     seen_once = decide(pairs(5, slowdown=0.1), DEFAULT)
 
-    assert (seen_once.state, seen_once.more) == (State.INCONCLUSIVE, 5)
+    assert (seen_once.state, seen_once.more) == (Verdict.INCONCLUSIVE, 5)
     assert seen_once.is_confirming
 
 
 def test_a_regression_that_fresh_pairs_show_again_fails():
     decision = decide(pairs(10, slowdown=0.1), DEFAULT)
 
-    assert (decision.state, decision.more, decision.pairs) == (State.REGRESSION, 0, 10)
+    assert (decision.state, decision.more, decision.pairs) == (Verdict.REGRESSION, 0, 10)
     assert decision.ratio.median == pytest.approx(0.9, abs=0.005)
     assert decision.ratio.high < 0.95
     assert decision.is_confirming
@@ -79,7 +79,7 @@ def test_fresh_pairs_may_be_less_sure_by_themselves_than_the_first():
 
     confirmed = decide([*pairs(5, slowdown=0.12), *one_quick_run], DEFAULT)
 
-    assert confirmed.state is State.REGRESSION
+    assert confirmed.state is Verdict.REGRESSION
     assert confirmed.ratio.high < 0.95
     assert decide(one_quick_run, DEFAULT).more == 3
 
@@ -89,7 +89,7 @@ def test_a_regression_that_went_away_does_not_fail():
 
     decision = decide(came_and_went, DEFAULT)
 
-    assert (decision.state, decision.more) == (State.INCONCLUSIVE, 0)
+    assert (decision.state, decision.more) == (Verdict.INCONCLUSIVE, 0)
     assert decision.is_confirming
     assert any("fresh ones did not" in reason for reason in decision.reasons)
 
@@ -103,7 +103,7 @@ def test_a_regression_that_many_fresh_pairs_do_not_show_passes_in_the_end():
     early, late = (decide([*seen, *fresh[:count]], DEFAULT) for count in (8, 12))
 
     assert (early.is_confirming, early.more) == (True, 4)
-    assert (late.state, late.pairs, late.is_confirming) == (State.PASS, 17, True)
+    assert (late.state, late.pairs, late.is_confirming) == (Verdict.PASS, 17, True)
     assert late.reasons == ("The first 5 pairs showed a regression, and fresh ones did not.",)
 
 
@@ -111,13 +111,13 @@ def test_a_regression_that_many_fresh_pairs_do_not_show_passes_in_the_end():
 def test_more_pairs_are_asked_for_while_it_is_unclear(count, more):
     decision = decide(pairs(count, slowdown=0.05), DEFAULT)
 
-    assert (decision.state, decision.more) == (State.INCONCLUSIVE, more)
+    assert (decision.state, decision.more) == (Verdict.INCONCLUSIVE, more)
 
 
 def test_a_slowdown_at_the_limit_is_never_decided():
     decision = decide(pairs(12, slowdown=0.05), DEFAULT)
 
-    assert (decision.state, decision.more, decision.pairs) == (State.INCONCLUSIVE, 0, 12)
+    assert (decision.state, decision.more, decision.pairs) == (Verdict.INCONCLUSIVE, 0, 12)
     assert any("neither shown nor out of the question" in reason for reason in decision.reasons)
 
 
@@ -125,7 +125,7 @@ def test_at_the_limit_a_quieter_machine_would_not_help():
     limit = decide(pairs(12, slowdown=0.05), DEFAULT)
     noisy = decide(pairs(12, slowdown=0.03, noise=WIDE), DEFAULT)
 
-    assert limit.state is noisy.state is State.INCONCLUSIVE
+    assert limit.state is noisy.state is Verdict.INCONCLUSIVE
     assert (limit.is_at_limit, noisy.is_at_limit) == (True, False)
     assert not any("quieter" in reason for reason in limit.reasons)
     assert any("a smaller --min-effect makes that a failure" in reason for reason in limit.reasons)
@@ -142,13 +142,13 @@ def test_what_is_decided_is_not_at_the_limit(slowdown):
 def test_pairs_after_the_decision_do_not_count():
     decision = decide([*pairs(5), *pairs(7, slowdown=0.5)], DEFAULT)
 
-    assert (decision.state, decision.pairs) == (State.PASS, 5)
+    assert (decision.state, decision.pairs) == (Verdict.PASS, 5)
 
 
 def test_noise_raises_the_effect_that_fails_but_not_the_one_that_passes():
     decision = decide(pairs(12, slowdown=0.02, noise=tuple(3 * error for error in WIDE)), DEFAULT)
 
-    assert decision.state is State.INCONCLUSIVE
+    assert decision.state is Verdict.INCONCLUSIVE
     assert decision.min_effect > 0.05
     assert decision.asked == 0.05
     assert any("counts, not 5.0 %" in reason for reason in decision.reasons)
@@ -157,7 +157,7 @@ def test_noise_raises_the_effect_that_fails_but_not_the_one_that_passes():
 def test_a_pass_in_much_noise_says_nothing_of_what_fails_there():
     decision = decide(pairs(12, slowdown=-0.4, noise=WIDE), DEFAULT)
 
-    assert (decision.state, decision.reasons) == (State.PASS, ())
+    assert (decision.state, decision.reasons) == (Verdict.PASS, ())
     assert decision.min_effect > decision.asked == 0.05
 
 
@@ -169,7 +169,7 @@ def test_a_pass_that_finds_only_twice_the_slowdown_that_matters_says_how_to_find
 
     decision = decide(noisy, DecisionSettings(min_effect=asked))
 
-    assert (decision.state, decision.mde > 2 * asked) == (State.PASS, is_told)
+    assert (decision.state, decision.mde > 2 * asked) == (Verdict.PASS, is_told)
     told = "Runs that take turns (--interleave), longer runs, a quieter machine or a larger --max-pairs find smaller ones."
     assert decision.remedy == (told if is_told else "")
 
@@ -193,8 +193,8 @@ def test_an_effect_that_is_asked_for_is_not_raised():
 def test_a_smaller_effect_finds_a_smaller_slowdown():
     small = pairs(10, slowdown=0.04)
 
-    assert decide(small, DecisionSettings(min_effect=0.02)).state is State.REGRESSION
-    assert decide(small, DEFAULT).state is not State.REGRESSION
+    assert decide(small, DecisionSettings(min_effect=0.02)).state is Verdict.REGRESSION
+    assert decide(small, DEFAULT).state is not Verdict.REGRESSION
 
 
 def test_the_minimum_detectable_effect_grows_with_the_noise():
@@ -218,7 +218,7 @@ def test_the_minimum_detectable_effect_is_that_of_a_check_that_goes_on_to_the_en
 def test_equal_rates_leave_no_noise_and_pass():
     decision = decide([RatePair(100.0, 100.0)] * 5, DEFAULT)
 
-    assert (decision.state, decision.noise) == (State.PASS, 0.0)
+    assert (decision.state, decision.noise) == (Verdict.PASS, 0.0)
     assert decision.mde == pytest.approx(0.05)
 
 
@@ -276,13 +276,13 @@ def heads(count: int, *, slowdown: float = 0.0) -> list[float]:
 def test_head_alone_passes_against_saved_runs():
     decision = decide_unpaired(SAVED, heads(5), DEFAULT)
 
-    assert (decision.state, decision.more, decision.pairs) == (State.PASS, 0, 5)
+    assert (decision.state, decision.more, decision.pairs) == (Verdict.PASS, 0, 5)
     assert decision.ratio.low > 0.95
 
 
 def test_head_alone_fails_against_saved_runs_when_fresh_runs_are_slower_too():
     assert decide_unpaired(SAVED, heads(5, slowdown=0.1), DEFAULT).is_confirming
-    assert decide_unpaired(SAVED, heads(10, slowdown=0.1), DEFAULT).state is State.REGRESSION
+    assert decide_unpaired(SAVED, heads(10, slowdown=0.1), DEFAULT).state is Verdict.REGRESSION
 
 
 def test_where_there_are_no_pairs_none_are_told_and_saving_again_is_advised():
@@ -291,7 +291,7 @@ def test_where_there_are_no_pairs_none_are_told_and_saving_again_is_advised():
     decision = decide_unpaired(saved, heads(12, slowdown=0.03), DEFAULT)
 
     told = " ".join(decision.reasons)
-    assert decision.state is State.INCONCLUSIVE
+    assert decision.state is Verdict.INCONCLUSIVE
     assert "between a saved run and one of head" in told
     assert "A baseline that is saved again, of more runs (--pairs)" in told
     assert "from pair" not in told
@@ -303,14 +303,14 @@ def test_a_pass_that_saw_little_against_saved_runs_advises_to_save_again():
 
     decision = decide_unpaired(saved, heads(12, slowdown=-0.4), DEFAULT)
 
-    assert decision.state is State.PASS
+    assert decision.state is Verdict.PASS
     assert decision.remedy.startswith("A baseline that is saved again")
 
 
 def test_one_saved_run_cannot_tell_whatever_head_does():
     decision = decide_unpaired(SAVED[:1], heads(12, slowdown=0.5), DEFAULT)
 
-    assert (decision.state, decision.more, decision.mde) == (State.INCONCLUSIVE, 0, 1.0)
+    assert (decision.state, decision.more, decision.mde) == (Verdict.INCONCLUSIVE, 0, 1.0)
     assert not isfinite(decision.ratio.high)
     assert decision.reasons == (
         "A slowdown of 5.0 % is neither shown nor out of the question.",

@@ -12,9 +12,9 @@ from rlprof.errors import (
     EXIT_OK,
     EXIT_REGRESSION,
 )
-from rlprof.gate.decision import DecisionSettings
+from rlprof.gate.decision import DecisionSettings, Verdict
 from rlprof.gate.measured_run import MeasuredRun
-from rlprof.gate.outcome import Verdict, exit_code
+from rlprof.gate.outcome import exit_code
 from rlprof.gate.program import Side
 from tests.check_factory import (
     ListedRuns,

@@ -6,14 +6,14 @@ from math import exp
 
 import pytest
 
-from rlprof.gate.decision import DecisionSettings, RatePair, State, decide
+from rlprof.gate.decision import DecisionSettings, RatePair, Verdict, decide
 
 np = pytest.importorskip("numpy", reason="numpy is missing: pip install 'rlprof[examples]'")
 
 from benchmarks.gate_noise import NOISES  # noqa: E402 - they need numpy
 from benchmarks.gate_simulation import PASS, REGRESSION, simulate  # noqa: E402 - they need numpy
 
-STATES = (State.PASS, State.REGRESSION, State.INCONCLUSIVE)
+STATES = (Verdict.PASS, Verdict.REGRESSION, Verdict.INCONCLUSIVE)
 DEFAULT = DecisionSettings()
 
 
@@ -36,7 +36,7 @@ def test_both_decide_alike(noise, slowdown, settings):
     for row, state, pairs in zip(ratios, checks.state, checks.pairs, strict=True):
         decision = decide([RatePair(1.0, exp(ratio)) for ratio in row], settings)
         assert (decision.state, decision.pairs, decision.more) == (STATES[state], pairs, 0)
-        if decision.state is State.REGRESSION:
+        if decision.state is Verdict.REGRESSION:
             assert decision.ratio.high < 1 - decision.min_effect
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.gate.bases import measure_baseline
+from rlprof.gate.judge import measure_baseline
 from rlprof.gate.program import Side, as_typed
 from tests.check_factory import MACHINE, ListedRuns, a_program, checked, rates
 

@@ -9,8 +9,8 @@ import pytest
 from rlprof.documents.markdown import as_markdown
 from rlprof.documents.terminal import as_text
 from rlprof.history.calibration import Calibration, GainSource, calibration_of
-from rlprof.history.calibration_document import calibration_document, points
-from rlprof.history.calibration_json_document import calibration_as_json
+from rlprof.history.document import calibration_document, points
+from rlprof.history.json_document import calibration_as_json
 from rlprof.history.rows import Unread, history_of
 from rlprof.model.experiment import TryOutcome
 from tests.experiment_factory import (

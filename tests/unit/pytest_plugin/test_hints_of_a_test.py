@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import rlprof
-from rlprof.cli.step_sources import counted_function, pattern_of
+from rlprof.cli.target import counted_function, pattern_of
 from rlprof.errors import LaunchError, MeasureError, UsageError
 from rlprof.gate.planned_run import PlannedRun
 from rlprof.gate.program import Counting, Side
 from rlprof.gate.runner import check_end
-from rlprof.pytest_plugin.hints import in_python
-from rlprof.pytest_plugin.program import program_of
+from rlprof.pytest_plugin.options import in_python
+from rlprof.pytest_plugin.speed_test import program_of
 from tests.check_factory import a_program
 
 _GATE = Path(rlprof.__file__).with_name("gate")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import LaunchError, RlprofError, UsageError
-from rlprof.pytest_plugin.program import program_of
+from rlprof.pytest_plugin.speed_test import program_of
 
 
 def train() -> None:

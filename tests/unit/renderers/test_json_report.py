@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from rlprof.errors import UsageError
 from rlprof.renderers.json_report import RENDERER
+from rlprof.renderers.json_report.values import as_json_text, filled
 from tests.report_factories import (
     HOME,
     a_finding,
@@ -112,3 +115,36 @@ def test_indent_is_an_option_and_must_be_a_number() -> None:
     for indent in ("wide", "99999999999"):
         with pytest.raises(UsageError, match="indent"):
             RENDERER.render(a_report(), {"indent": indent})
+
+
+class _Hit(Struct, frozen=True):
+    at_s: float
+    word: str = field(name="text")
+
+
+class _Hits(Struct, frozen=True):
+    first: _Hit | None
+    all: Sequence[_Hit]
+    number: int
+
+
+class _Found(NamedTuple):
+    at_us: float
+    word: str
+
+
+class _AllFound(NamedTuple):
+    first: _Found | None
+    all: tuple[_Found, ...]
+
+
+def test_records_are_filled_from_records_of_the_same_names_alone_and_in_sequences() -> None:
+    found = _AllFound(None, (_Found(1_500_000, "loop"),))
+
+    hits = filled(_Hits, found, number=1)
+
+    assert json.loads(as_json_text(hits)) == {
+        "first": None,
+        "all": [{"at_s": 1.5, "text": "loop"}],
+        "number": 1,
+    }

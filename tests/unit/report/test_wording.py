@@ -185,4 +185,4 @@ def test_the_rate_now_reads_the_same_in_the_headline_and_beside_a_price():
 def test_what_is_left_of_a_price_stands_beside_it(besides, text):
     priced = replace(a_finding(saves=(0.1, 0.33)), besides=besides)
 
-    assert wording.unglued(wording.saved(priced)) == text
+    assert wording.unglued(wording.share_saved(priced)) == text

@@ -11,8 +11,8 @@ import pytest
 from rlprof.errors import RunFileError, exit_code_of_signal
 from rlprof.recording.recorder import RunEnd
 from rlprof.recording.settings import RecordingSettings
-from rlprof.scaling import climb
-from rlprof.scaling.climb import Climb, Ladder
+from rlprof.scaling import ladder as ladders
+from rlprof.scaling.ladder import Climb, Ladder
 
 Ending = Callable[[int], RunEnd]
 
@@ -29,8 +29,8 @@ def climbed(monkeypatch) -> Callable[[Ending], tuple[Climb, list[str]]]:
         raise RunFileError(f"{path} has nothing", slug="empty-run-file", hint="run it again")
 
     def climb_with(ending: Ending) -> tuple[Climb, list[str]]:
-        monkeypatch.setattr(climb, "record", lambda settings: ending(int(settings.label)))
-        monkeypatch.setattr(climb, "read_ladder_run", nothing)
+        monkeypatch.setattr(ladders, "record", lambda settings: ending(int(settings.label)))
+        monkeypatch.setattr(ladders, "read_ladder_run", nothing)
         lines: list[str] = []
         ladder = Ladder(settings_of, recorded=lambda _file: None, tell=lines.append)
         return ladder.climb([1, 2, 4], rounds=2), lines

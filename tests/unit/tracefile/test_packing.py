@@ -10,10 +10,8 @@ import pytest
 
 from rlprof.errors import TraceError
 from rlprof.tracefile import packing
-from rlprof.tracefile.packing import TooLargeError, content_in, content_of
-from rlprof.tracefile.reader import read_trace_in
-from rlprof.tracefile.repair import NotATraceError
-from rlprof.tracefile.shapes import read_shapes
+from rlprof.tracefile.packing import NotATraceError, TooLargeError, content_in, content_of
+from rlprof.tracefile.reader import read_shapes, read_trace_in
 
 ZEROS = gzip.compress(bytes(1 << 20), mtime=0)
 

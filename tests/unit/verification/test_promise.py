@@ -9,8 +9,8 @@ from rlprof.model.experiment import MeasuredShare, TreatmentKind
 from rlprof.model.finding import Confidence, Range
 from rlprof.model.profile import PhaseKind
 from rlprof.pricing.ranking import Priced
-from rlprof.verification import promise as promises
-from rlprof.verification.promise import Promise, Standing, excess, promise_of, standing
+from rlprof.verification import verified as promises
+from rlprof.verification.verified import Promise, Standing, excess, promise_of, standing
 from tests.experiment_factory import a_ceiling, a_gain
 from tests.factories import a_run
 from tests.report_factories import a_finding, a_hot_spot, a_location
