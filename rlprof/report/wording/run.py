@@ -194,7 +194,7 @@ def _memory(memory: MemoryView, report: Report) -> str:
             for process in memory.processes[:LARGEST]
         )
         parts.append(f"largest{' (shared pages in each)' if is_told_apart else ''}: {largest}")
-    if memory.trend is not None and memory.trend.is_steady:
+    if memory.trend is not None and memory.is_growing:
         per_step = memory.bytes_per_step
         grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
         parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))

@@ -120,9 +120,12 @@ def test_lines_where_memory_grew_are_those_that_did_not_just_run():
     lines = (a_line(3, 0.6, 0.6), a_line(5, 0.3, 0.05), a_line(7, 0.1, 0.35))
     trend = MemoryTrend(3_600.0 * MIB, 0.0, 0.0, 0.0, is_steady=True)
 
-    told = facts(memory=MemoryView(400 * MIB, 0, True, (), trend, lines=lines))["Memory"]
+    def told(is_growing: bool) -> str:
+        view = MemoryView(400 * MIB, 0, True, (), trend, is_growing=is_growing, lines=lines)
+        return facts(memory=view)["Memory"]
 
-    assert told == "peak 400.0 MiB; grows by 3.5 GiB an hour; train.py:5 30 % of the growth"
+    assert told(True) == "peak 400.0 MiB; grows by 3.5 GiB an hour; train.py:5 30 % of the growth"
+    assert told(False) == "peak 400.0 MiB"
 
 
 def test_counters_are_told_in_words():
