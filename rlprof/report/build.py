@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,7 +24,7 @@ from rlprof.profile.quality import lifetime_us
 from rlprof.report.detail import build_detail
 from rlprof.report.findings import look_into
 from rlprof.report.torch_facts import compute_of, launches_per_step, site_rows, window_rows
-from rlprof.units import count
+from rlprof.units import count, percent
 
 _SAMPLED: Final = frozenset({"sampled", "probe-only"})
 """Fates of the processes whose stacks were seen."""
@@ -63,7 +63,13 @@ def build_report(
         findings=priced.listed,
         also_seen=priced.also_seen,
         overhead=_overhead(recording),
-        notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *found.notes),
+        notes=(
+            *profile.notes,
+            *_other_steps(priced),
+            *_few_samples(profile, priced),
+            *broken_plugins(),
+            *found.notes,
+        ),
         flame=build_flame(found.at_pace, profile, selection or FlameSelection()),
         counters_per_step=_counters_per_step(profile, windows),
         bound=profile.bound,
@@ -101,6 +107,19 @@ def _without_a_steady_phase(report: Report) -> Report:
         waits=(),
         resources=None,
     )
+
+
+def _other_steps(priced: Priced) -> Iterator[Note]:
+    """Yield a note where a good part of the counted steps are not the training's: ``diff`` warns by its name, too."""
+    for entry in (*priced.listed, *priced.also_seen):
+        if (share := entry.finding.counted_share) is not None:
+            yield Note(
+                "warning",
+                "steps-of-evaluations",
+                f"About {percent(share.median)} of the counted steps are made by evaluations, not by the training: the rate "
+                "given is that of both, and changes with how much is evaluated. Call rlprof.step() in the training's loop "
+                "alone: then its steps are the rate.",
+            )
 
 
 def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:

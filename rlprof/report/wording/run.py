@@ -92,7 +92,7 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
             throughput.unit.capitalize(),
             f"{counted}; steady "
             f"{wording.speed(report)} "
-            f"({wording.between(interval, wording.rate_unit(throughput))})",
+            f"({wording.between(interval, wording.rate_unit(throughput))}){_of_evaluations(report)}",
         )
     if rates := _other_rates(throughput):
         yield "Also", rates
@@ -108,6 +108,16 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
             yield counter_name(name), told
     if cost := _overhead(report):
         yield "rlprof", cost
+
+
+def _of_evaluations(report: Report) -> str:
+    """How many of the steady steps are not the training's, where that is a good part."""
+    shares = [
+        entry.finding.counted_share.median
+        for entry in (*report.findings, *report.also_seen)
+        if entry.finding.counted_share is not None
+    ]
+    return f", about {wording.percent(max(shares))} of it by evaluations" if shares else ""
 
 
 def _phases(report: Report) -> str:
