@@ -94,6 +94,8 @@ def _read(file: BinaryIO, name: str, most_bytes: int) -> Trace:
         if not data.strip():
             raise NotATraceError("it is empty")
         understood, repairs = _understood(data)
+        if not understood.rows:
+            raise NotATraceError("it has no events")
     except TooLargeError as error:
         raise TraceError(
             f"the trace {name} is larger than {size(most_bytes)}",
