@@ -288,11 +288,26 @@ def wait_lines(report: Report) -> list[tuple[str, str, str]]:
     if len(report.processes) < 2 or not groups:
         return []
     lines = []
-    for rows in groups[:MOST_WAITS]:
+    names = _names(groups[:MOST_WAITS])
+    for rows, who in zip(groups, names, strict=False):
         shares = [row.share for row in rows]
         what = f"{wording.percents(min(shares), max(shares))} in {rows[0].kind}"
-        lines.append((_who(rows), what, _whom(rows)))
+        lines.append((who, what, _whom(rows)))
     return lines
+
+
+def _names(groups: Sequence[Sequence[WaitRow]]) -> list[str]:
+    """Who waits in each group; with the numbers of the threads where others have the same name."""
+    tids: dict[str, set[tuple[int, ...]]] = {}
+    for rows in groups:
+        tids.setdefault(_who(rows), set()).add(tuple(row.tid for row in rows))
+    return [
+        f"{who[:-1]} {', '.join(str(row.tid) for row in rows)})"
+        if len(tids[who]) > 1 and rows[0].thread
+        else who
+        for rows in groups
+        for who in [_who(rows)]
+    ]
 
 
 def _who(rows: Sequence[WaitRow]) -> str:

@@ -170,6 +170,25 @@ def test_threads_of_one_process_that_wait_alike_are_no_further_processes():
     assert who((1000, ""), (1001, "")) == "2 mains"
 
 
+def test_two_threads_of_one_name_that_wait_in_other_ways_are_told_apart():
+    waits = (
+        WaitRow(1000, "main", "feeder", "queue", 0.9, (), tid=1004),
+        WaitRow(1000, "main", "feeder", "lock", 0.8, (), tid=1005),
+        WaitRow(1000, "main", "logger", "queue", 0.7, (), tid=1006),
+        WaitRow(1000, "main", "logger", "lock", 0.2, (), tid=1006),
+    )
+    processes = [a_process(1000), a_process(1001, "worker")]
+
+    lines = wait_lines(a_report(processes=processes, seen={"waits": waits}))
+
+    assert [name for name, _, _ in lines] == [
+        "main 1000 (feeder 1004)",
+        "main 1000 (feeder 1005)",
+        "main 1000 (logger)",
+        "main 1000 (logger)",
+    ]
+
+
 # --- torch ---------------------------------------------------------------------------------
 
 
