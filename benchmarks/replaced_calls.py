@@ -132,6 +132,17 @@ def sorted_lists() -> Iterator[Replacement]:
             lambda numbers=gains: sorted(numbers)[len(numbers) // 2],
             lambda ordered=kept: bisect.bisect(ordered, 0.5),
         )
+        more, ring = [*kept, 0.5], kept.copy()
+        yield a_call(
+            f"one more of {size} that are kept, sorted anew or put in its place",
+            lambda ordered=more: sorted(ordered)[-len(ordered) + 1 :],
+            lambda ordered=ring: _put_in_place(ordered),
+        )
+
+
+def _put_in_place(ordered: list[float]) -> None:
+    bisect.insort(ordered, random.random())
+    del ordered[0]
 
 
 def spaces() -> Iterator[Replacement]:

@@ -478,6 +478,7 @@ def a_story() -> Report:
                     ProcessMemory(1, "worker", 2.5e8, None, None),
                 ),
                 trend=MemoryTrend(2.4e9, 2.2e9, 2.6e9, 6.6e6, True),
+                is_growing=True,
                 bytes_per_step=1015.0,
                 lines=(GrownLine(f"{HOME}/train.py", 20, "collect", "self.episodes.append(episode)", 6_000_000, 0.9, 0.1),),
             ),

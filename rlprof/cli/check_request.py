@@ -111,7 +111,7 @@ def check_options(request: CheckRequest) -> None:
     outputs = tuple(_outputs(request))
     reads: list[str | Path] = [*request.target.words, *filter(None, [request.baseline])]
     for file in outputs:
-        check_output(file, force=request.force, reads=reads)
+        check_output(file, force=request.force, reads=reads, is_run=file.suffix == ".rlprof")
     for file, times in Counter(Path(os.path.realpath(output)) for output in outputs).items():
         if times > 1 and (file.is_file() or not file.exists()):
             raise UsageError(

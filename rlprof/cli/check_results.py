@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,8 @@ from typing import Final
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
 from rlprof.cli.output import in_words, say, show, write_output
 from rlprof.comparison.svg import comparison_as_svg
-from rlprof.errors import MeasureError, OutputError, RlprofError, UsageError
+from rlprof.errors import Failure, MeasureError, OutputError, RlprofError, UsageError
+from rlprof.gate import words
 from rlprof.gate.baseline import Baseline, baseline_as_json
 from rlprof.gate.document import check_document, outcome_as_markdown, outcome_as_page
 from rlprof.gate.interruption import Interrupted
@@ -24,6 +26,7 @@ from rlprof.gate.worktrees.git import git
 from rlprof.model.finding import Range
 from rlprof.report import wording
 
+_TOLD_ABOVE: Final = "it could not be measured, for what is told above"
 _STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
 
@@ -51,8 +54,19 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
     if outcome.stopped_by is not None:
         raise Interrupted(outcome.stopped_by)
     if outcome.failure is not None:
-        raise outcome.failure.error()
+        raise _what_is_not_told(outcome.failure, words.verdict(outcome)).error()
     return exit_code(outcome, inconclusive=code)
+
+
+def _what_is_not_told(failure: Failure, told: str) -> Failure:
+    """``failure`` without its first line where that has just been ``told`` to whoever reads the error."""
+    first, *rest = failure.message.split("\n")
+    with suppress(OSError, ValueError, AttributeError):
+        if first in told and os.path.samestat(
+            os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno())
+        ):
+            return failure._replace(message="\n".join([_TOLD_ABOVE, *rest]))
+    return failure
 
 
 def write_baseline(baseline: Baseline, request: CheckRequest) -> None:

@@ -6,8 +6,12 @@ import errno
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from rlprof.inputs import open_input
+from rlprof.runfile.schema import HEAD_BYTES, is_head_of_run_file
 
 _PLACE: Final = re.compile(r"(?P<process>/proc/\d+)(?:/task/\d+)?/fd/(?P<number>\d{1,9})")
 _MOST_LINKS: Final = 40
@@ -39,6 +43,26 @@ def descriptor_at(path: Path) -> Descriptor | None:
         except OSError:
             return None
     return None
+
+
+def is_one_file(path: Path, other: str | Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+def is_own_stream(path: Path) -> bool:
+    descriptor = descriptor_at(path)
+    return descriptor is not None and descriptor.is_own
+
+
+def is_recording(path: Path, *, or_empty: bool = False) -> bool:
+    """Tell whether a run file is there; an empty one may become one."""
+    with suppress(OSError), open_input(path) as file:
+        head = file.read(HEAD_BYTES)
+        return is_head_of_run_file(head) or (or_empty and not head)
+    return False
 
 
 def file_behind(path: Path) -> Path:

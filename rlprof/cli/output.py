@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias, cast
 
 import typer
 
-from rlprof.cli.destination import descriptor_at, file_behind, write_into
+from rlprof.cli.destination import (
+    descriptor_at,
+    file_behind,
+    is_one_file,
+    is_own_stream,
+    is_recording,
+    write_into,
+)
 from rlprof.errors import OutputError, UsageError
 from rlprof.recording.terminals import unstopped
+from rlprof.runfile.schema import is_head_of_run_file
 
 if TYPE_CHECKING:
     from rlprof.documents.blocks import Block
@@ -104,8 +112,8 @@ def write_output(
     Raises ``UsageError`` when ``path`` exists and ``force`` is not set, ``OutputError``
     when it cannot be written; nothing half-written is left.
     """
-    check_output(path, force=force)
     content = document.encode() if isinstance(document, str) else document
+    check_output(path, force=force, is_run=is_head_of_run_file(content))
     try:
         descriptor = descriptor_at(path)
         if descriptor is not None and descriptor.is_own:
@@ -174,11 +182,14 @@ def tell_written(output: Path, how_to_open: str = "") -> None:
     typer.echo(f"wrote {output}{how_to_open}")
 
 
-def check_output(path: Path, *, force: bool, reads: Iterable[str | Path] = ()) -> None:
+def check_output(
+    path: Path, *, force: bool, reads: Iterable[str | Path] = (), is_run: bool = False
+) -> None:
     """Raise ``UsageError`` when ``path`` cannot be meant as the output, ``OutputError`` when it cannot be made;
     cheap, so done before the work.
 
-    No force replaces a file of those that the command ``reads`` or runs; other words may be among them.
+    No force replaces a file of those that the command ``reads`` or runs; other words may be among them. Nor a run file, which
+    cannot be made again, by what is none.
     """
     mode = _mode(path)
     if mode is not None:
@@ -186,18 +197,21 @@ def check_output(path: Path, *, force: bool, reads: Iterable[str | Path] = ()) -
             raise UsageError(
                 f"{path} is a folder", slug="output-is-folder", hint="name a file inside it"
             )
-        if stat.S_ISREG(mode) and any(_is_one_file(path, read) for read in reads):
+        if stat.S_ISREG(mode) and any(is_one_file(path, read) for read in reads):
             raise UsageError(
                 f"{path} is what the command is to read",
                 slug="output-exists",
                 hint="name another file to write",
             )
-        if force or not stat.S_ISREG(mode) or _is_own_stream(path):
+        if not stat.S_ISREG(mode) or is_own_stream(path):
+            return
+        is_kept = force and not is_run and is_recording(path)
+        if force and not is_kept:
             return
         raise UsageError(
-            f"{path} exists already",
+            f"{path} {'is a recording: --force puts no document there' if is_kept else 'exists already'}",
             slug="output-exists",
-            hint="give --force to replace it, or another name",
+            hint="give another name" if is_kept else "give --force to replace it, or another name",
         )
     file = Path(os.path.realpath(path))
     around = next(folder for folder in file.parents if _mode(folder) is not None)
@@ -209,24 +223,12 @@ def check_output(path: Path, *, force: bool, reads: Iterable[str | Path] = ()) -
         )
 
 
-def _is_one_file(path: Path, other: str | Path) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:
-        return False
-
-
 def _mode(path: Path) -> int | None:
     """The mode of what is there; None where nothing is, or it may not be looked at, and so not be written."""
     try:
         return path.stat().st_mode
     except OSError:
         return None
-
-
-def _is_own_stream(path: Path) -> bool:
-    descriptor = descriptor_at(path)
-    return descriptor is not None and descriptor.is_own
 
 
 def _is_special(path: Path) -> bool:

@@ -13,13 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from rlprof.cli.destination import descriptor_at, file_behind
+from rlprof.cli.destination import descriptor_at, file_behind, is_recording
 from rlprof.cli.output import LATEST
 from rlprof.errors import OutputError, UsageError
-from rlprof.inputs import open_input
 from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.runfile.lock import is_locked_here, keep
-from rlprof.runfile.schema import HEAD_BYTES, is_head_of_run_file, journals
+from rlprof.runfile.schema import journals
 
 FOLDER_MODE = 0o700
 """Of the folder of recordings: command lines and sources are their user's."""
@@ -140,7 +139,7 @@ def _named(path: Path, *, force: bool) -> Path:
             slug="output-exists",
             hint="choose another name, or overwrite it with --force",
         )
-    if is_there and not _is_recording(path):
+    if is_there and not is_recording(path, or_empty=True):
         raise UsageError(
             f"{path} is no run file, and --force replaces nothing else",
             slug="output-exists",
@@ -153,14 +152,6 @@ def _named(path: Path, *, force: bool) -> Path:
     # Where another run records, this one gets a name beside it.
     beside = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
     return _first_free(name for names in ((path,), beside) for name in names)
-
-
-def _is_recording(path: Path) -> bool:
-    """Tell whether a run file is there, or an empty one, which may become one."""
-    with suppress(OSError), open_input(path) as file:
-        head = file.read(HEAD_BYTES)
-        return not head or is_head_of_run_file(head)
-    return False
 
 
 def _first_free(names: Iterator[Path]) -> Path:

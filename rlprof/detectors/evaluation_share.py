@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -16,14 +16,15 @@ from rlprof.detectors.recognisers.evaluating import (
 )
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import LIBRARIES
-from rlprof.libraries.questions import duty_of
+from rlprof.libraries.questions import duty_of, is_framework
 from rlprof.libraries.step_sources import BESIDE, OF_VECTORS, OWN_ENVS, STEP_SOURCES
 from rlprof.model.calltree import handed_down
 from rlprof.model.counters import EVALUATION_STEPS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
-from rlprof.model.profile import Profile
+from rlprof.model.profile import Interval, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.syntax.origin import installed_package
 from rlprof.units import count, percent
 
 MIN_SHARE: Final = 0.05
@@ -34,6 +35,9 @@ MOST_SHARE: Final = 0.95
 
 NOTHING_ELSE: Final = 0.8
 """Part of its work that a process evaluates from which on it does nothing else: the rest is getting weights."""
+
+LEAST_COUNTED: Final = 0.1
+"""Part of the counted steps, from which on they are told beside the rate: as much as two runs of a program may differ by."""
 
 REMOVABLE: Final = Range(0.8, 1.0)
 """Part that goes when a tenth as many are made (90 %), or hardly any."""
@@ -72,13 +76,33 @@ class _Search:
         self.weights: dict[Line, float] = defaultdict(float)
         self.steps_elsewhere = False
         """True if environments are stepped, or networks trained, outside of them, too."""
-        self._step_us = {True: 0, False: 0}
-        """Time in steps that are counted, by whether an evaluation makes them."""
+        self._quarters = profile.quarters
+        self._interval_us = profile.critical.sample_interval_us
+        self._in_steps: dict[bool, list[int]] = {True: [], False: []}
+        """Nodes of steps that are counted, by whether an evaluation makes them."""
 
-    @property
-    def steps_share(self) -> float:
-        """Part of the counted steps that evaluations make, where one takes as long as another."""
-        return self._step_us[True] / max(1, sum(self._step_us.values()))
+    def steps_share(self) -> Interval:
+        """Part of the counted steps that evaluations make, by their time: at one time of the training a step takes as long as
+        another. Nothing where none was seen.
+        """
+        whole_us = {node: cost.wall_us for node, cost in self.tree.self_costs()}
+        whole = self._share_of_time(whole_us)
+        if whole is None:
+            return Interval(0.0, 0.0, 0.0)
+        made = sum(quarter.steps for quarter in self._quarters)
+        told = [(quarter.steps, self._share_of_time(quarter.wall_us)) for quarter in self._quarters]
+        parts = (steps * (whole if part is None else part) for steps, part in told)
+        share = min(1.0, sum(parts) / made) if made else whole
+        seen_us = sum(whole_us.get(node, 0) for nodes in self._in_steps.values() for node in nodes)
+        bounds = Range.of_share(share, max(1.0, seen_us / max(1, self._interval_us)))
+        return Interval(share, bounds.low, bounds.high)
+
+    def _share_of_time(self, wall_us: Mapping[int, int]) -> float | None:
+        us = {
+            of_evaluation: sum(wall_us.get(node, 0) for node in nodes)
+            for of_evaluation, nodes in self._in_steps.items()
+        }
+        return us[True] / sum(us.values()) if any(us.values()) else None
 
     def run(self, left_out: frozenset[int] = frozenset()) -> None:
         for node in self.tree.hot_nodes():
@@ -100,7 +124,7 @@ class _Search:
             ):
                 self.steps_elsewhere = True
             if self._begins_step(node) and node not in self.uncounted:
-                self._step_us[node in self.nodes] += self.tree.total_cost(node).wall_us
+                self._in_steps[node in self.nodes].extend(self.tree.subtree(node))
 
     def _counts(self, node: int) -> bool:
         """Tell whether the steps of the evaluation whose first frame ``node`` is are in the counts."""
@@ -112,9 +136,10 @@ class _Search:
         return last_name(frame.function) in self._steps
 
     def _begins_step(self, node: int) -> bool:
-        """Tell whether ``node`` is the outermost frame of a step: wrappers step what they wrap."""
-        parent = self.tree.nodes[node].parent
-        return self._is_step(self.tree.frame(node)) and not handed_down(
+        """Tell whether ``node`` is the outermost frame of a step: wrappers step what they wrap. Optimizers step, too."""
+        parent, frame = self.tree.nodes[node].parent, self.tree.frame(node)
+        is_of_env = self._is_step(frame) and not is_framework(installed_package(frame.file))
+        return is_of_env and not handed_down(
             self.tree.nodes,
             parent,
             lambda frame, above: above or self._is_step(frame),
@@ -204,6 +229,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     ):
         return
     heaviest = heaviest_line(search.weights)
+    steps_share = search.steps_share()
     yield Finding(
         title=f"evaluations take {percent(total / whole)} of the training ({short_place(heaviest)})",
         savings=(Saving(frozenset(search.nodes), REMOVABLE),),
@@ -212,13 +238,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
             f"{percent(total / whole)} of the steady time is spent there: environments are stepped, their rewards "
             "added up, and nothing is kept to learn from",
             *_conditions(search.lines, heaviest),
-            *_counted_too(profile, search),
+            *_counted_too(profile, search, steps_share),
         ),
         fix="Evaluate a tenth as often, with fewer episodes, or in a process of its own beside the training; returns of "
         "the episodes that are trained on cost nothing.",
         confidence=Confidence.MEASURED,
         # With fewer evaluations fewer steps are counted, too.
-        tells_rate=search.steps_share < MIN_SHARE,
+        tells_rate=steps_share.median < MIN_SHARE,
+        counted_share=steps_share if steps_share.median >= LEAST_COUNTED else None,
     )
 
 
@@ -240,17 +267,23 @@ def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> froze
     return frozenset(apart - of_others)
 
 
-def _counted_too(profile: Profile, search: _Search) -> Iterator[str]:
-    """Return what the training's own rate is, where the steps of its evaluations are counted with it; or that they are not."""
+def _counted_too(profile: Profile, search: _Search, share: Interval) -> Iterator[str]:
+    """Return how many of the counted steps are those of its evaluations, and the training's own rate where there is one to
+    tell; or that they are not counted.
+    """
     rate = profile.throughput.rate_to_price
-    share = search.steps_share
     is_apart = search.has_vectors_beside or profile.counts.get(EVALUATION_STEPS)
     if is_apart and search.uncounted == search.nodes:
         yield "their steps are not counted: the rate is that of the training's own"
-    if rate is not None and share >= MIN_SHARE:
+    if share.median >= MIN_SHARE:
+        own = (
+            "the rate is not that of the training's own"
+            if rate is None
+            else f"the training's own are some {count(rate * (1 - share.median))} sps"
+        )
         yield (
-            f"about {percent(share)} of the counted steps are made there: the training's own are some "
-            f"{count(rate * (1 - share))} sps, and what is counted after a change is no rate to compare"
+            f"about {percent(share.median)} of the counted steps are made there ({100 * share.low:.0f} to "
+            f"{percent(share.high)}): {own}, and what is counted after a change is no rate to compare"
         )
 
 

@@ -16,19 +16,8 @@ from rlprof.profile.trend import HOUR_US
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent, rough_duration, size
 
-MIN_STEADY_US: Final = 20_000_000
-"""Allocators, caches and the first episodes take some seconds to reach their size."""
-
-MIN_GROWTH_BYTES: Final = 16 << 20
-"""Over the steady phase. Python takes memory 1 MiB at a time and glibc in steps of up to some MiB, so
-less than a dozen of them may be anything."""
-
 HORIZON_H: Final = 72.0
 """Longest time that counts to fill the memory there is: growth that needs more will rarely meet a training that long."""
-
-FRESH: Final = 0.5
-"""Part of the growth for which new addresses must have been asked; less, and memory that was asked
-for before is only filled: a replay buffer made by ``np.zeros``."""
 
 MOST_OF_THE_TIME: Final = 0.8
 """Part of a thread's time from which on a function is one that trains, so that what it keeps in
@@ -48,12 +37,10 @@ class _GrowingProcess(NamedTuple):
 
 def detect(profile: Profile) -> Iterable[Finding]:
     memory = profile.memory
-    if memory is None or memory.trend is None or profile.steady_us < MIN_STEADY_US:
+    if memory is None or memory.trend is None or not memory.is_growing:
         return
     trend = memory.trend
     growing = _growing(memory.processes)
-    if not growing or not trend.is_steady or trend.grown_bytes < MIN_GROWTH_BYTES:
-        return
     hours = _hours_left(memory, trend)
     if hours is not None and hours > HORIZON_H:
         return
@@ -75,16 +62,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _growing(processes: Sequence[ProcessMemory]) -> list[_GrowingProcess]:
     """Processes that grow steadily into new addresses, the fastest first."""
     found = [
-        _GrowingProcess(process, process.trend)
+        _GrowingProcess(process, process.growth)
         for process in processes
-        if process.trend is not None and _is_growing(process, process.trend)
+        if process.growth is not None
     ]
     return sorted(found, key=lambda growth: (-growth.trend.bytes_per_hour, growth.process.process))
-
-
-def _is_growing(process: ProcessMemory, trend: MemoryTrend) -> bool:
-    asked = process.virtual_trend
-    return trend.is_steady and (asked is None or asked.grown_bytes >= FRESH * trend.grown_bytes)
 
 
 def _hours_left(memory: MemoryView, trend: MemoryTrend) -> float | None:

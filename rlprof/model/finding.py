@@ -7,7 +7,7 @@ from enum import Enum
 from math import sqrt
 from typing import Final, NamedTuple
 
-from rlprof.model.profile import PhaseKind
+from rlprof.model.profile import Interval, PhaseKind
 
 _Z_95: Final = 1.96
 
@@ -93,6 +93,9 @@ class Finding:
     """Instead of ``savings``. A finding with neither costs nothing, and says so."""
     tells_rate: bool = True
     """False where nobody can say what rate the fix gives: it changes what is counted, too."""
+    counted_share: Interval | None = None
+    """Part of the counted steps that it makes and the training does not, where they are in the rate all the same and so many
+    that who reads the rate should know; None for nearly all findings."""
     seen_share: float = 0.0
     """Share of the critical time, in all that the finding is about; 0 where its locations say that."""
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+FRESH: Final = 0.5
+"""Part of the growth for which new addresses must have been asked; less, and memory that was asked
+for before is only filled: a replay buffer made by ``np.zeros``."""
+
 TELLING: Final = 1.5
 """Share of growth over share of time from which a line had to do with it; at 1 it just ran."""
 
@@ -40,6 +44,15 @@ class ProcessMemory:
     """None where it did not live through the steady phase, or that was too short."""
     virtual_trend: MemoryTrend | None = None
     """Trend of the addresses it asked for. They stand still while a buffer made in one piece fills up."""
+
+    @property
+    def growth(self) -> MemoryTrend | None:
+        """Its trend where it grows steadily into new addresses; else None."""
+        trend, asked = self.trend, self.virtual_trend
+        if trend is None or not trend.is_steady:
+            return None
+        is_new = asked is None or asked.grown_bytes >= FRESH * trend.grown_bytes
+        return trend if is_new else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,8 @@ class MemoryView:
     """The largest first."""
     trend: MemoryTrend | None
     """Trend of the resident memory of all processes together; what they share counts in each."""
+    is_growing: bool = False
+    """True if so much was taken anew, for so long, that ``trend`` may be told by the hour."""
     bytes_per_step: float | None = None
     """``trend`` per step; None where no steps were counted."""
     lines: tuple[GrownLine, ...] = ()

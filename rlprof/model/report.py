@@ -69,13 +69,15 @@ class WaitRow:
     pid: int
     role: str
     thread: str
-    """Name of the thread; empty for a main thread."""
+    """Name of the thread, or the function that it runs where nobody named it; empty for a main thread."""
     kind: str
     """``pipe``, ``queue``, ``lock``, ... (``WaitKind``)."""
     share: float
     """Share of the steady phase."""
     on: tuple[tuple[int, str, float], ...]
     """(pid, role, part of the wait in which it worked), the heaviest first."""
+    tid: int = 0
+    """The kernel's number of the thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,13 @@ from rlprof.units import whole_number
 LIVED_THROUGH: Final = 0.8
 """Part of the steady phase for which a process must have been there to have a trend of its own."""
 
+MIN_STEADY_US: Final = 20_000_000
+"""Allocators, caches and the first episodes take some seconds to reach their size."""
+
+MIN_GROWTH_BYTES: Final = 16 << 20
+"""Over the steady phase. Python takes memory 1 MiB at a time and glibc in steps of up to some MiB, so
+less than a dozen of them may be anything."""
+
 MIN_LINE_SHARE: Final = 0.05
 """Least share of the growth seen: lines with less are not listed."""
 
@@ -41,6 +48,7 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
     processes = _processes(recording, profile, steady, rss, pss)
     # Not of what is shared out: that changes with processes outside of the run that map the same files.
     trend = _trend(_sum_up(without_windows(recording, rss)), steady)
+    is_growing = any(process.growth is not None for process in processes)
     available = _by_process(recording, names.HOST_MEMORY_AVAILABLE_BYTES).get(0, {})
     total = recording.run.host.get("memory_bytes", "")
     return MemoryView(
@@ -49,6 +57,7 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
         is_shared_out=len(rss) == 1 or all(process in pss for process in rss),
         processes=processes,
         trend=trend,
+        is_growing=is_growing and _is_clear(trend, profile.steady_us),
         bytes_per_step=_per_step(trend, profile),
         lines=_grown_lines(growth_without_windows(recording, rss), profile, _growing(processes)),
         available_bytes=_last(available, steady),
@@ -109,6 +118,16 @@ def _trend(series: Series, steady: Sequence[Window]) -> MemoryTrend | None:
     if not known or there < LIVED_THROUGH * sum(window.length_us for window in steady):
         return None
     return memory_trend([(window.end_us, series[window.id]) for window in known])
+
+
+def _is_clear(trend: MemoryTrend | None, steady_us: int) -> bool:
+    """Tell whether enough was seen of it to say how much that is in an hour."""
+    return (
+        trend is not None
+        and trend.is_steady
+        and trend.grown_bytes >= MIN_GROWTH_BYTES
+        and steady_us >= MIN_STEADY_US
+    )
 
 
 def _processes(

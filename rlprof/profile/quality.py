@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rlprof.model.profile import Critical, PhaseKind, Profile
+from rlprof.model.profile import Critical, Drift, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.pace.steadiness import Segment, clear_fall
 from rlprof.pace.throughput import paused_windows
@@ -195,8 +195,8 @@ def _falls(_: Recording, profile: Profile) -> Note | None:
         "throughput-falls",
         f"The training becomes slower as it goes on: from {count(fall.first)} to "
         f"{count(fall.last)} {unit} between the first and the last third of the steady phase. "
-        "Something grows with the run, or episodes become shorter and there is more of what is done once in each; "
-        "the rate given is one in between.",
+        "Something grows with the run, or episodes become shorter and there is more of what is done once in each"
+        f"{_rate_beside(profile, fall, '; ')}.",
     )
 
 
@@ -210,9 +210,20 @@ def _drifts(recording: Recording, profile: Profile) -> Note | None:
         "info",
         "throughput-drifts",
         f"The {unit} {direction} from {count(drift.first)} to {count(drift.last)} between the first and the last "
-        "third of the steady phase: the rate given is one in between.",
+        f"third of the steady phase{_rate_beside(profile, drift, ': ')}.",
     )
     return replace(note, level="warning") if drift.is_by_factors else note
+
+
+def _rate_beside(profile: Profile, drift: Drift, mark: str) -> str:
+    """Where the steady rate lies beside those of the two thirds; the middle one may be unlike both. Empty where there is none."""
+    steady = profile.throughput.steady_sps
+    if steady is None:
+        return ""
+    if min(drift) <= steady.median <= max(drift):
+        return f"{mark}the rate given is one in between"
+    side = "above" if steady.median > max(drift) else "below"
+    return f"{mark}the rate given, of the whole phase, is {side} both"
 
 
 def _paused(recording: Recording, _: Profile) -> Note | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,9 +12,10 @@ from rlprof.device.torch_windows import WindowView
 from rlprof.discovery import broken_plugins
 from rlprof.libraries.step_sources import is_of_steps
 from rlprof.model.activity import NOT_BOUND
+from rlprof.model.calltree import CallTree
 from rlprof.model.flame import FlameSelection
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import Note, Process, Recording
+from rlprof.model.recording import NO_PARENT, Note, Process, Recording, Thread
 from rlprof.model.report import Overhead, ProcessRow, Report, Resources, WaitRow
 from rlprof.pace.load import usable_cores
 from rlprof.pace.steps import count_steps
@@ -24,10 +26,13 @@ from rlprof.profile.quality import lifetime_us
 from rlprof.report.detail import build_detail
 from rlprof.report.findings import look_into
 from rlprof.report.torch_facts import compute_of, launches_per_step, site_rows, window_rows
-from rlprof.units import count
+from rlprof.units import count, percent
 
 _SAMPLED: Final = frozenset({"sampled", "probe-only"})
 """Fates of the processes whose stacks were seen."""
+
+_NO_NAME: Final = re.compile(r"python[\d.]*t?")
+"""Name that the kernel gives a thread which nobody named: that of its process."""
 
 _FEW_SAMPLES: Final = 200
 """Below it the sampling error alone makes a share of a half uncertain by 10 points either way."""
@@ -63,7 +68,13 @@ def build_report(
         findings=priced.listed,
         also_seen=priced.also_seen,
         overhead=_overhead(recording),
-        notes=(*profile.notes, *_few_samples(profile, priced), *broken_plugins(), *found.notes),
+        notes=(
+            *profile.notes,
+            *_other_steps(priced),
+            *_few_samples(profile, priced),
+            *broken_plugins(),
+            *found.notes,
+        ),
         flame=build_flame(found.at_pace, profile, selection or FlameSelection()),
         counters_per_step=_counters_per_step(profile, windows),
         bound=profile.bound,
@@ -101,6 +112,19 @@ def _without_a_steady_phase(report: Report) -> Report:
         waits=(),
         resources=None,
     )
+
+
+def _other_steps(priced: Priced) -> Iterator[Note]:
+    """Yield a note where a good part of the counted steps are not the training's: ``diff`` warns by its name, too."""
+    for entry in (*priced.listed, *priced.also_seen):
+        if (share := entry.finding.counted_share) is not None:
+            yield Note(
+                "warning",
+                "steps-of-evaluations",
+                f"About {percent(share.median)} of the counted steps are made by evaluations, not by the training: the rate "
+                "given is that of both, and changes with how much is evaluated. Call rlprof.step() in the training's loop "
+                "alone: then its steps are the rate.",
+            )
 
 
 def _few_samples(profile: Profile, priced: Priced) -> tuple[Note, ...]:
@@ -210,6 +234,7 @@ def _counters_per_step(
 def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
     length = max(1, profile.steady_us)
     processes, threads = recording.processes, recording.threads
+    trees = {activity.thread: activity.tree for activity in profile.activities}
 
     def role(process: int) -> str:
         return profile.process_roles[process]
@@ -218,13 +243,31 @@ def _wait_rows(recording: Recording, profile: Profile) -> tuple[WaitRow, ...]:
         WaitRow(
             pid=processes[wait.process].pid,
             role=role(wait.process),
-            thread="" if threads[wait.thread].is_main else threads[wait.thread].name,
+            thread=_thread_name(threads[wait.thread], trees.get(wait.thread)),
             kind=wait.kind.value,
             share=min(1.0, wait.wall_us / length),
             on=tuple((processes[process].pid, role(process), part) for process, part in wait.on),
+            tid=threads[wait.thread].tid,
         )
         for wait in profile.waits
     )
+
+
+def _thread_name(thread: Thread, tree: CallTree | None) -> str:
+    """Its name, or the function that Python's ``threading`` runs in it where it has only that of the interpreter: before
+    Python 3.14 all threads of a process have one. Empty for a main thread.
+    """
+    if thread.is_main or tree is None or not _NO_NAME.fullmatch(thread.name):
+        return "" if thread.is_main else thread.name
+    nodes = tree.roots()
+    while nodes:
+        heaviest = max(nodes, key=lambda node: tree.total_cost(node).wall_us)
+        frame = tree.frame(heaviest)
+        if not frame.file.endswith("/threading.py"):
+            # A thread that the kernel was asked for, by a library in C, begins elsewhere.
+            return frame.function if tree.nodes[heaviest].parent != NO_PARENT else thread.name
+        nodes = tree.children(heaviest)
+    return thread.name
 
 
 def _resources(profile: Profile) -> Resources | None:

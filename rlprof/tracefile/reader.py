@@ -81,13 +81,16 @@ def read_trace(path: Path) -> Trace:
     """
     try:
         with open_input(path) as file:
-            return _read(file, str(path), MOST_BYTES)
+            trace = _read(file, str(path), MOST_BYTES)
     except OSError as error:
         raise TraceError(
             f"cannot read the trace {path}: {error.strerror or error}",
             slug="trace-missing",
             hint="give the path of a file that torch.profiler's export_chrome_trace() wrote",
         ) from error
+    if not trace.rows:
+        raise _not_a_trace(str(path), "it has no events")
+    return trace
 
 
 def read_trace_in(packed: bytes, name: str) -> Trace:

@@ -145,8 +145,10 @@ def test_the_same_profile_gives_the_same_findings(in_samples):
     assert find(in_samples, build_profile(recording)) == first
 
 
-def test_silent_on_an_empty_trace(in_trace, tmp_path):
-    view = a_trace().view(tmp_path)
+def test_silent_on_a_trace_in_which_nothing_happens(in_trace, tmp_path):
+    trace = a_trace()
+    trace.rows.append({"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "ts": 0})
+    view = trace.view(tmp_path)
 
     assert list(in_trace.in_trace.detect(view)) == []
     assert find_in(view, [in_trace]).listed == ()

@@ -42,6 +42,21 @@ SORTED: Final = SlowCall(
     Range(0.0, 0.99),
 )
 
+SORTED_FOR_PART: Final = SlowCall(
+    "a long list is sorted for a part of it",
+    "Where it is the same list each time, keep it sorted as elements come (bisect.insort). Where few of them are taken, up to one in "
+    "thirty, heapq.nlargest goes through it once; to take more of a new list, sorting it is the quickest way there is.",
+    Range(0.0, 0.99),
+)
+
+KEPT_BY_SORTING: Final = SlowCall(
+    "a long list is sorted anew each time",
+    "Keep it sorted as elements come: bisect.insort puts each in its place, and del takes those that are too many off an end. "
+    "That is quicker where a few elements come between two sorts, and slower where many do.",
+    # For one element that came, of 1 000 to 50 000, 0.01 to 0.08 is left (benchmarks/replaced_calls.py); for some twenty, nothing less.
+    Range(0.0, 0.99),
+)
+
 TEXT: Final = SlowCall(
     "a list of numbers is made into text",
     "As a key of a dictionary take tuple(numbers), or array.tobytes() of an array; for output make the text only of what is shown.",
@@ -53,6 +68,9 @@ _LONG_TO_COPY: Final = 200
 """Elements, each of which takes 5 to 10 ns to copy."""
 _LONG_TO_SORT: Final = 1_000
 """Elements from which on heapq is the faster one."""
+_FEW: Final = 0.03
+"""Part of the elements up to which heapq is the faster one: of 1 000 it takes 0.5 of sorting for 1 %, 1.25 for 5 % and 3.9 for a
+quarter, of 10 000 0.3, 0.8 and 2.5 (random numbers, CPython 3.11)."""
 _LONG_FOR_TEXT: Final = 8
 """Numbers, each of which takes some 60 ns to write."""
 _LONG_TO_SEARCH: Final = 200
@@ -95,9 +113,10 @@ def done_to_a_long_list(
     for copied, calls in _copied(statement):
         if seen := _long(copied, known, _CONTAINERS, _LONG_TO_COPY):
             return OnList(COPIED, seen, calls)
-    for of, calls in _sorted_for_a_few(statement):
-        if seen := _long(of, known, _CONTAINERS, _LONG_TO_SORT):
-            return OnList(SORTED, seen, calls)
+    for of, calls, taken in _sorted_for_a_part(statement):
+        seen = _long(of, known, _CONTAINERS, _LONG_TO_SORT)
+        if seen and (slow := _slow_sort(statement, of, taken, known)):
+            return OnList(slow, seen, calls)
     for of, calls in _texts_for_keys(statement, known, module):
         if seen := _many_numbers(of, known):
             return OnList(TEXT, seen, calls)
@@ -142,34 +161,49 @@ def _copied(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
                 yield owner, 1 + picks
 
 
-def _sorted_for_a_few(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
-    """Yield what is sorted where the statement itself picks from the result, with the calls that belong to that."""
+def _sorted_for_a_part(statement: Statement) -> Iterator[tuple[ast.expr, int, int | None]]:
+    """Yield what is sorted where the statement itself picks from the result, with the calls that belong to that, and how many
+    elements it takes; None where that is not written there.
+    """
     for node in statement.walk():
         match node:
             case ast.Subscript(
                 value=ast.Call(func=ast.Name("sorted"), args=[of]) as call, slice=part
-            ) if _is_short(part):
+            ) if count := _count_from_an_end(part):
                 within = sum(isinstance(part, ast.Call) for part in ast.walk(call))
                 match of:
                     case ast.Call(func=ast.Attribute(owner, view), args=[]) if view in _VIEWS:
                         of = owner
-                yield of, within
+                taken = count.value if isinstance(count, ast.Constant) else None
+                yield of, within, taken if isinstance(taken, int) else None
 
 
-def _is_short(part: ast.expr) -> bool:
-    """Tell whether it picks the first or the last, or may pick a few from either end."""
+def _count_from_an_end(part: ast.expr) -> ast.expr | None:
+    """How many are picked from either end, as it is written; None for what picks others."""
     match part:
         case ast.Constant(value=0) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
-            return True
-        case ast.Slice(lower=None, upper=ast.Name() | ast.Attribute() | ast.Constant(), step=None):
-            return True
-        case ast.Slice(
-            lower=ast.UnaryOp(op=ast.USub(), operand=ast.Name() | ast.Attribute() | ast.Constant()),
-            upper=None,
-            step=None,
-        ):
-            return True
-    return False
+            return ast.Constant(1)
+        case (
+            ast.Slice(lower=None, upper=count, step=None)
+            | ast.Slice(lower=ast.UnaryOp(op=ast.USub(), operand=count), upper=None, step=None)
+        ) if isinstance(count, ast.Name | ast.Attribute | ast.Constant):
+            return count
+    return None
+
+
+def _slow_sort(
+    statement: Statement, of: ast.expr, taken: int | None, known: Mapping[str, Value]
+) -> SlowCall | None:
+    """What is quicker than to sort ``of``; None where nothing may be: to take more than a few, sorting is the quickest."""
+    value = value_of(of, known)
+    if taken is not None and value is not None and taken <= _FEW * (value.length or 0):
+        return SORTED
+    match statement.node:
+        case ast.Assign(targets=[target], value=ast.Subscript()) if ast.unparse(
+            target
+        ) == ast.unparse(of):
+            return KEPT_BY_SORTING
+    return SORTED_FOR_PART if taken is None else None
 
 
 def _texts_for_keys(

@@ -92,7 +92,7 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
             throughput.unit.capitalize(),
             f"{counted}; steady "
             f"{wording.speed(report)} "
-            f"({wording.between(interval, wording.rate_unit(throughput))})",
+            f"({wording.between(interval, wording.rate_unit(throughput))}){_of_evaluations(report)}",
         )
     if rates := _other_rates(throughput):
         yield "Also", rates
@@ -108,6 +108,16 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
             yield counter_name(name), told
     if cost := _overhead(report):
         yield "rlprof", cost
+
+
+def _of_evaluations(report: Report) -> str:
+    """How many of the steady steps are not the training's, where that is a good part."""
+    shares = [
+        entry.finding.counted_share.median
+        for entry in (*report.findings, *report.also_seen)
+        if entry.finding.counted_share is not None
+    ]
+    return f", about {wording.percent(max(shares))} of it by evaluations" if shares else ""
 
 
 def _phases(report: Report) -> str:
@@ -194,7 +204,7 @@ def _memory(memory: MemoryView, report: Report) -> str:
             for process in memory.processes[:LARGEST]
         )
         parts.append(f"largest{' (shared pages in each)' if is_told_apart else ''}: {largest}")
-    if memory.trend is not None and memory.trend.is_steady:
+    if memory.trend is not None and memory.is_growing:
         per_step = memory.bytes_per_step
         grown = f"grows by {wording.size(memory.trend.bytes_per_hour)} an hour"
         parts.append(grown + (f", {wording.size(per_step)} a step" if per_step else ""))
@@ -278,11 +288,26 @@ def wait_lines(report: Report) -> list[tuple[str, str, str]]:
     if len(report.processes) < 2 or not groups:
         return []
     lines = []
-    for rows in groups[:MOST_WAITS]:
+    names = _names(groups[:MOST_WAITS])
+    for rows, who in zip(groups, names, strict=False):
         shares = [row.share for row in rows]
         what = f"{wording.percents(min(shares), max(shares))} in {rows[0].kind}"
-        lines.append((_who(rows), what, _whom(rows)))
+        lines.append((who, what, _whom(rows)))
     return lines
+
+
+def _names(groups: Sequence[Sequence[WaitRow]]) -> list[str]:
+    """Who waits in each group; with the numbers of the threads where others have the same name."""
+    tids: dict[str, set[tuple[int, ...]]] = {}
+    for rows in groups:
+        tids.setdefault(_who(rows), set()).add(tuple(row.tid for row in rows))
+    return [
+        f"{who[:-1]} {', '.join(str(row.tid) for row in rows)})"
+        if len(tids[who]) > 1 and rows[0].thread
+        else who
+        for rows in groups
+        for who in [_who(rows)]
+    ]
 
 
 def _who(rows: Sequence[WaitRow]) -> str:

@@ -13,8 +13,15 @@ from rlprof.cli import check_results
 from rlprof.cli.check_request import CheckRequest, OnInconclusive
 from rlprof.cli.check_results import hand_out, write_artifacts
 from rlprof.cli.command import Target, TargetKind
-from rlprof.errors import EXIT_INCONCLUSIVE, EXIT_OK, EXIT_REGRESSION, OutputError
-from rlprof.gate.outcome import Outcome
+from rlprof.errors import (
+    EXIT_INCONCLUSIVE,
+    EXIT_OK,
+    EXIT_REGRESSION,
+    Failure,
+    MeasureError,
+    OutputError,
+)
+from rlprof.gate.outcome import Outcome, Verdict
 from tests.check_factory import checked, rates, unsteady
 from tests.comparison_factory import a_training, compared
 
@@ -115,3 +122,23 @@ def test_a_file_that_appeared_during_the_check_keeps_the_verdict(tmp_path, capsy
     assert (tmp_path / "check.json").read_text() == "the program's own"
     assert "Regression" in (tmp_path / "check.md").read_text()
     assert "Regression" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_one_place", [True, False])
+def test_an_error_that_stands_above_in_the_result_is_not_told_once_more(
+    tmp_path, monkeypatch, is_one_place
+):
+    failure = Failure("program-failed", "head, in pair 3, failed\nTraceback\nOSError", "look")
+    outcome = replace(SLOWER, verdict=Verdict.COULD_NOT_MEASURE, failure=failure)
+    with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", out if is_one_place else err)
+
+        with pytest.raises(MeasureError) as error:
+            hand_out(outcome, asked_for({}))
+
+    result = (tmp_path / "out").read_text()
+    assert result.startswith("Could not measure: head, in pair 3, failed.")
+    first, *rest = error.value.message.split("\n")
+    assert ("failed" in first) is not is_one_place
+    assert rest == ["Traceback", "OSError"]

@@ -14,7 +14,7 @@ from rlprof.errors import RunFileError, UsageError
 from tests.factories import a_run
 from tests.run_files import write_run
 
-TRACE = b' {"traceEvents": [], "schemaVersion": 1}'
+TRACE = b' {"traceEvents": [{"ph": "X", "ts": 1, "dur": 1, "cat": "cpu_op"}], "schemaVersion": 1}'
 STACKS = b"<module> (/home/a/train.py:9);step (/home/a/train.py:3) 70\n"
 
 

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from rlprof.cli.output import (
     write_output,
 )
 from rlprof.errors import OutputError, UsageError
+from tests.factories import a_run
+from tests.run_files import write_run
 
 
 def test_a_file_is_written_with_the_folders_it_needs(tmp_path: Path) -> None:
@@ -89,6 +92,22 @@ def test_a_path_that_cannot_be_looked_at_is_refused_when_it_is_written(tmp_path:
     check_output(path, force=False)
     with pytest.raises(OutputError, match="File name too long"):
         write_output(path, "new", force=False)
+
+
+def test_no_document_takes_the_place_of_a_recording(tmp_path: Path) -> None:
+    run_file, other = tmp_path / "a.rlprof", tmp_path / "b.rlprof"
+    write_run(run_file, a_run().process().recording())
+    recorded = run_file.read_bytes()
+    other.write_bytes(recorded)
+
+    for write in (check_output, partial(write_output, document="{}")):
+        with pytest.raises(UsageError, match="is a recording: --force puts no document there"):
+            write(run_file, force=True)
+
+    assert run_file.read_bytes() == recorded
+    write_output(other, recorded, force=True)
+    (tmp_path / "c.rlprof").touch()
+    write_output(tmp_path / "c.rlprof", "{}", force=True)
 
 
 def test_a_place_that_takes_no_file_is_refused_before_the_work(tmp_path: Path) -> None:

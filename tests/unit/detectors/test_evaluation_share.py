@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from rlprof.detectors.evaluation_share import DETECTOR, MIN_SHARE
+from rlprof.detectors.evaluation_share import DETECTOR, LEAST_COUNTED, MIN_SHARE
 from rlprof.model.finding import Finding
+from rlprof.model.profile import Drift, Quarter
+from rlprof.report.build import build_report
+from rlprof.report.wording import unglued
+from rlprof.report.wording.run import run_facts
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (
     SITE,
@@ -193,7 +199,64 @@ def test_tells_how_many_of_the_counted_steps_are_of_evaluations():
     run = a_run(steady_s=10.0).process("main").counts("steps:gymnasium.env", 1000)
     (finding,) = detect(DETECTOR, run.spends(6.0, TRIED, STEP).spends(4.0, TRAINED, STEP), IN_TURNS)
 
-    assert "about 60 % of the counted steps are made there" in finding.evidence[-1]
+    assert "about 60 % of the counted steps are made there (57 to 63 %)" in finding.evidence[-1]
+    assert "the training's own are some 40 sps" in finding.evidence[-1]
+
+
+def in_turns(trained_s: float, *, adam_s: float = 0.0) -> RunBuilder:
+    run = a_run(steady_s=10.0).process("main").counts("steps:gymnasium.env", 1000)
+    run.spends(10.0 - trained_s - adam_s, TRIED, STEP).spends(trained_s, TRAINED, STEP)
+    return run.spends(adam_s, TRAINED, f"{SITE}/torch/optim/adam.py:200 Adam.step")
+
+
+def test_the_steps_of_evaluations_are_told_where_the_rate_drifts_by_factors_and_is_no_price():
+    profile = profile_of(in_turns(4.0), IN_TURNS)
+    drifting = replace(profile.throughput, drift=Drift(100.0, 400.0))
+
+    (finding,) = DETECTOR.in_samples.detect(replace(profile, throughput=drifting))
+
+    assert finding.evidence[-1].startswith(
+        "about 60 % of the counted steps are made there (57 to 63 %): the rate is not that of the training's own"
+    )
+
+
+def test_steps_of_an_optimizer_are_none_of_an_environment():
+    (finding,) = detect(DETECTOR, in_turns(2.0, adam_s=2.0), IN_TURNS)
+
+    assert "about 75 % of the counted steps" in finding.evidence[-1]
+
+
+def test_each_quarter_counts_for_the_steps_that_were_made_in_it():
+    profile = profile_of(in_turns(5.0), IN_TURNS)
+    tree = profile.steady
+    places = {
+        tree.frame(tree.nodes[node].parent).line: node
+        for node in tree.hot_nodes()
+        if tree.frame(node).function == "Env.step"
+    }
+    trained, tried = places[IN_TURNS.line("env.step")], places[IN_TURNS.line("trial.step")]
+    # The machine was crowded at first: few steps in as long a time, and hardly an evaluation.
+    slow, quick = Quarter(100.0, {trained: 80, tried: 20}), Quarter(900.0, {trained: 20, tried: 80})
+
+    (finding,) = DETECTOR.in_samples.detect(replace(profile, quarters=(slow, quick)))
+
+    assert "about 74 % of the counted steps" in finding.evidence[-1]
+
+
+def test_the_rate_is_told_to_be_that_of_evaluations_too_from_a_tenth_of_the_steps_on():
+    def told(trained_s: float) -> tuple[str, list[str]]:
+        run = in_turns(trained_s)
+        run.source(IN_TURNS.file, IN_TURNS.text)
+        report = build_report(run.recording())
+        (steps,) = [text for name, text in run_facts(report) if name == "Steps"]
+        return unglued(steps), [note.slug for note in report.notes]
+
+    steps, slugs = told(4.0)
+    assert steps.endswith(", about 60 % of it by evaluations")
+    assert "steps-of-evaluations" in slugs
+    steps, slugs = told(10 * (1 - 0.9 * LEAST_COUNTED))
+    assert "evaluations" not in steps
+    assert "steps-of-evaluations" not in slugs
 
 
 def a_turn(body: str) -> tuple[Script, str]:

@@ -2,15 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.memory_growth import (
-    DETECTOR,
-    HORIZON_H,
-    MIN_GROWTH_BYTES,
-    MIN_STEADY_US,
-)
+from rlprof.detectors.memory_growth import DETECTOR, HORIZON_H
 from rlprof.discovery import discover_detectors
 from rlprof.model import gauges
 from rlprof.model.finding import Confidence, Finding, PricedFinding
+from rlprof.profile.memory import MIN_GROWTH_BYTES, MIN_STEADY_US
 from rlprof.report.findings import sell_samples
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import Script, detect, lines_of, profile_of

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.long_lists import COPIED, MOVED, SEARCHED, SORTED, TEXT
+from rlprof.detectors.recognisers.long_lists import (
+    COPIED,
+    KEPT_BY_SORTING,
+    MOVED,
+    SEARCHED,
+    SORTED,
+    SORTED_FOR_PART,
+    TEXT,
+)
 from rlprof.detectors.recognisers.object_arrays import OBJECTS, OF_MANY
 from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
@@ -42,6 +50,9 @@ MARKET = Script(
             self.total = sum(list(self.book.values()))
             best = sorted(self.order, key=lambda it: it[1])[:3]
             least = sorted(self.book.items(), key=value_of)[-k:]
+            self.order = sorted(self.order)[-900:]
+            self.seen = sorted(self.seen)[-self.kept :]
+            half = sorted(self.order)[:500]
             every = sorted(self.order)[::-1]
             ranked = sorted(self.order)
             value = self.q[str(self.cells.tolist())]
@@ -563,6 +574,8 @@ def test_beside_another_call_less_of_the_line_may_go():
     assert finding.savings[0].removable.low == LEAST_BESIDE_OTHERS
 
 
+LISTS = (SEARCHED, MOVED, SORTED, SORTED_FOR_PART, KEPT_BY_SORTING, TEXT)
+
 NOISE = Script(
     "noise.py",
     """
@@ -617,7 +630,15 @@ def test_python_code_that_it_calls_is_its_own():
         ("self.pick =", "self__book", BOOK.format(500), "a long container is copied"),
         ("first = list", "self__book", BOOK.format(500), "a long container is copied"),
         ("best = sorted", "self__order", LIST.format(1000), "a long list is sorted for a few"),
-        ("least = sorted", "self__book", BOOK.format(1000), "a long list is sorted for a few"),
+        ("least = sorted", "self__book", BOOK.format(1000), "a long list is sorted for a part"),
+        ("self.order = sorted", "self__order", LIST.format(1000), "a long list is sorted anew"),
+        (
+            "self.order = sorted",
+            "self__order",
+            LIST.format(90_000),
+            "a long list is sorted for a few",
+        ),
+        ("self.seen = sorted", "self__seen", LIST.format(1000), "a long list is sorted anew"),
         ("known = repr", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
         ("mark = str", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
         (
@@ -653,6 +674,7 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         ("self.best =", "self__order", LIST.format(500)),
         ("best = sorted", "self__order", LIST.format(500)),
         ("every = sorted", "self__order", LIST.format(5000)),
+        ("half = sorted", "self__order", LIST.format(1000)),
         ("ranked = sorted", "self__order", LIST.format(5000)),
         ("value = self.q", "self__cells", CELLS.format(4)),
         ("print(str", "self__order", NUMBERS.format(16)),
@@ -675,6 +697,7 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         "where the largest is",
         "few to sort",
         "sorted for all",
+        "sorted for more than heapq is quick for",
         "sorted to be kept",
         "few numbers for a text",
         "a text to be shown",
@@ -906,7 +929,7 @@ def test_each_row_says_what_and_what_instead():
         rows = [
             function for functions in library.slow_calls.values() for function in functions.values()
         ]
-        for call in (*rows, *library.slow_in_c.values(), SEARCHED, MOVED, SORTED, TEXT, OBJECTS):
+        for call in (*rows, *library.slow_in_c.values(), *LISTS, OBJECTS):
             assert call.done[0].islower() or call.done.startswith(("JSON", "NetworkX", "SymPy"))
             assert len(f"{call.done} (train.py:123)") < 60
             assert call.instead.endswith(".")

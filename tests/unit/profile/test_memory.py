@@ -84,6 +84,23 @@ def test_growth_by_the_hour_and_by_the_step():
     assert memory.bytes_per_step == pytest.approx(60 * MIB / 3_000, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("grown_mib", "steady_s", "new_mib", "is_growing"),
+    [(60, 30.0, 60, True), (1, 30.0, 1, False), (60, 15.0, 60, False), (60, 30.0, 0, False)],
+    ids=["grows", "by next to nothing", "for a short time", "into what it had asked for"],
+)
+def test_it_is_growing_where_enough_was_seen_to_say_how_much_that_is_in_an_hour(
+    grown_mib: int, steady_s: float, new_mib: int, is_growing: bool
+):
+    run = a_learner(500 * MIB, (500 + grown_mib) * MIB, steady_s=steady_s)
+
+    memory = view(run.gauge(gauges.VIRTUAL_BYTES, 900 * MIB, (900 + new_mib) * MIB))
+
+    assert memory.trend is not None
+    assert memory.trend.is_steady
+    assert memory.is_growing is is_growing
+
+
 def test_what_a_process_that_came_late_takes_is_no_trend_of_its_own():
     run = a_worker(a_learner(100 * MIB), 100 * MIB)
 

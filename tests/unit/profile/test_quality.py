@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from rlprof.model.profile import Drift, Interval
 from rlprof.model.recording import Process, Recording
 from rlprof.profile.build import build_profile
+from rlprof.profile.quality import quality_notes
 from tests.factories import a_run
 
 
@@ -135,3 +137,23 @@ def test_a_host_that_the_run_itself_fills_is_not_shared():
         run.process(name, steps=1000).spends(10.0, "train.py:12 step", cpu=0.66)
 
     assert "host-shared" not in {note.slug for note in build_profile(run.recording()).notes}
+
+
+@pytest.mark.parametrize(
+    ("steady", "says"),
+    [
+        (Interval(700.0, 600.0, 800.0), ": the rate given is one in between."),
+        (Interval(780.0, 600.0, 900.0), ": the rate given, of the whole phase, is above both."),
+        (Interval(640.0, 600.0, 800.0), ": the rate given, of the whole phase, is below both."),
+        (None, " of the steady phase."),
+    ],
+)
+def test_where_the_rate_lies_beside_those_of_the_thirds_is_told_as_it_is(steady, says):
+    recording = a_recording()
+    profile = build_profile(recording)
+    drifting = replace(profile.throughput, steady_sps=steady, drift=Drift(771.0, 655.0))
+
+    told = quality_notes(recording, replace(profile, throughput=drifting))
+
+    (text,) = [note.text for note in told if note.slug == "throughput-drifts"]
+    assert text.endswith(says)

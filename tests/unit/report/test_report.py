@@ -15,6 +15,13 @@ from rlprof.report import findings, wording
 from rlprof.report.build import build_report
 from tests.experiment_factory import a_gain
 from tests.factories import RunBuilder, a_run
+from tests.profile_factory import STDLIB
+
+QUEUES = f"{STDLIB}/multiprocessing/queues.py"
+BOOTSTRAPS = tuple(
+    f"{STDLIB}/threading.py:{line} Thread.{function}"
+    for line, function in ((1002, "_bootstrap"), (1045, "_bootstrap_inner"), (982, "run"))
+)
 
 
 def a_detector(
@@ -231,3 +238,23 @@ def test_a_measured_gain_outranks_what_samples_told(with_detectors):
     assert [entry.finding.detector for entry in report.findings] == ["small", "big"]
     assert report.findings[0].finding.confidence is Confidence.TRIED
     assert report.experiments == (gain,)
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "told"),
+    [
+        ("python3.11", BOOTSTRAPS, "Queue._feed"),
+        ("Feeder", BOOTSTRAPS, "Feeder"),
+        ("python3", (), "python3"),
+    ],
+    ids=["that of the interpreter", "one of its own", "begun by a library in C"],
+)
+def test_a_thread_that_nobody_named_is_told_by_the_function_that_it_runs(name, begin, told):
+    run = a_run().process("main", steps=1000).spends(10.0, "train.py:12 step")
+    run.thread(name).spends(
+        10.0, *begin, f"{QUEUES}:231 Queue._feed", f"{QUEUES}:60 Queue.get", idle=True
+    )
+
+    (wait,) = build_report(run.recording()).waits
+
+    assert (wait.thread, wait.tid) == (told, 5001)

@@ -120,9 +120,12 @@ def test_lines_where_memory_grew_are_those_that_did_not_just_run():
     lines = (a_line(3, 0.6, 0.6), a_line(5, 0.3, 0.05), a_line(7, 0.1, 0.35))
     trend = MemoryTrend(3_600.0 * MIB, 0.0, 0.0, 0.0, is_steady=True)
 
-    told = facts(memory=MemoryView(400 * MIB, 0, True, (), trend, lines=lines))["Memory"]
+    def told(is_growing: bool) -> str:
+        view = MemoryView(400 * MIB, 0, True, (), trend, is_growing=is_growing, lines=lines)
+        return facts(memory=view)["Memory"]
 
-    assert told == "peak 400.0 MiB; grows by 3.5 GiB an hour; train.py:5 30 % of the growth"
+    assert told(True) == "peak 400.0 MiB; grows by 3.5 GiB an hour; train.py:5 30 % of the growth"
+    assert told(False) == "peak 400.0 MiB"
 
 
 def test_counters_are_told_in_words():
@@ -165,6 +168,25 @@ def test_threads_of_one_process_that_wait_alike_are_no_further_processes():
     assert who((1000, "feeder")) == "main 1000 (feeder)"
     assert who((1000, "feeder"), (1000, "feeder")) == "main 1000 (2 threads, feeder)"
     assert who((1000, ""), (1001, "")) == "2 mains"
+
+
+def test_two_threads_of_one_name_that_wait_in_other_ways_are_told_apart():
+    waits = (
+        WaitRow(1000, "main", "feeder", "queue", 0.9, (), tid=1004),
+        WaitRow(1000, "main", "feeder", "lock", 0.8, (), tid=1005),
+        WaitRow(1000, "main", "logger", "queue", 0.7, (), tid=1006),
+        WaitRow(1000, "main", "logger", "lock", 0.2, (), tid=1006),
+    )
+    processes = [a_process(1000), a_process(1001, "worker")]
+
+    lines = wait_lines(a_report(processes=processes, seen={"waits": waits}))
+
+    assert [name for name, _, _ in lines] == [
+        "main 1000 (feeder 1004)",
+        "main 1000 (feeder 1005)",
+        "main 1000 (logger)",
+        "main 1000 (logger)",
+    ]
 
 
 # --- torch ---------------------------------------------------------------------------------

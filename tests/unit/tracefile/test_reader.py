@@ -161,6 +161,8 @@ def test_half_a_surrogate_in_place_of_arguments_leaves_the_row(tmp_path):
         pytest.param("", "empty", id="empty"),
         pytest.param("hello", "no traceEvents", id="text"),
         pytest.param('{"schemaVersion": 1}', "traceEvents", id="other JSON"),
+        pytest.param("[]", "it has no events", id="an empty list"),
+        pytest.param('{"traceEvents": []}', "it has no events", id="no events"),
         pytest.param("[1, 2, 3]", "none of its rows is an event", id="a list of numbers"),
         pytest.param("[" * 100_000, "nests too deeply", id="nested"),
         pytest.param('{"traceEvents": ' + "[" * 100_000, "nests too deeply", id="nested rows"),
