@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -292,7 +291,7 @@ class _Search:
             conversion.function.node.name for conversion in claim.conversions if conversion.function
         }
         return statement is not None and any(
-            isinstance(part, ast.Call) and called_name(part) in names for part in statement.walk()
+            called_name(part) in names for part in statement.calls()
         )
 
 

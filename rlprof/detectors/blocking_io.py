@@ -218,8 +218,7 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
     found = {
         file_access(call, values.of(frame.file, statement), module)
         for statement in module.statements_at(frame.line)
-        for call in statement.walk()
-        if isinstance(call, ast.Call)
+        for call in statement.calls()
     }
     return next((access for access in Access if access in found), None)
 

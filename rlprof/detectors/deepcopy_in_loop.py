@@ -83,8 +83,8 @@ def _copies_by_pickle(lines: UserLines, values: Values, frame: Frame) -> bool:
     """Tell whether a line makes bytes of an object, and an object of these."""
     for statement in lines.statements(frame):
         known = values.of(frame.file, statement)
-        for call in statement.walk():
-            if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Call):
+        for call in statement.calls():
+            if call.args and isinstance(call.args[0], ast.Call):
                 made, read = value_of(call.args[0].func, known), value_of(call.func, known)
                 if made and read and (made.function, read.function) == _BY_PICKLE:
                     return True
@@ -95,8 +95,8 @@ def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
     """Yield what is copied there, where a look has told."""
     for statement in lines.statements(Frame(line.file, line.function, line.line)):
         known = values.of(line.file, statement)
-        for call in statement.walk():
-            if isinstance(call, ast.Call) and call.args:
+        for call in statement.calls():
+            if call.args:
                 callee, copied = value_of(call.func, known), value_of(call.args[0], known)
                 if copied is not None and callee is not None and callee.function == "copy.deepcopy":
                     what = ast.unparse(call.args[0])

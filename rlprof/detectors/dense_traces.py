@@ -15,8 +15,8 @@ from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.nodes import assigned
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these operations."""
@@ -92,7 +92,7 @@ def _traces(
     module: SourceModule, statement: Statement, known: Mapping[str, Value]
 ) -> Iterator[ast.expr]:
     """Yield large arrays that the function around ``statement`` fades as a whole, and sets one entry of at a time."""
-    own = [other for other in module.statements if other.function is statement.function]
+    own = module.of_function(statement.function)
     entered = {text for other in own for text in _entered(other, known)}
     for other in own:
         faded = _faded(other, known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -93,7 +92,7 @@ def _asks(lines: UserLines, owner: int) -> bool:
         return False
     statement = lines.statement(lines.tree.frame(owner))
     return statement is not None and any(
-        isinstance(node, ast.Call) and called_name(node) == "collect" for node in statement.walk()
+        called_name(node) == "collect" for node in statement.calls()
     )
 
 

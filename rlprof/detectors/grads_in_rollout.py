@@ -285,7 +285,7 @@ def _calling(text: str, is_one: Callable[[ast.Call], bool]) -> frozenset[str | N
     return frozenset(
         statement.function.qualname if statement.function else ""
         for statement in (module.statements if module else ())
-        if any(isinstance(call, ast.Call) and is_one(call) for call in statement.walk())
+        if any(is_one(call) for call in statement.calls())
     )
 
 

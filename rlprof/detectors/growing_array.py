@@ -16,6 +16,7 @@ from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.nodes import calls_in
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -150,7 +151,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
     targets = {
         ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else ())
     }
-    calls = [part for part in statement.walk() if isinstance(part, ast.Call)]
+    calls = list(statement.calls())
     for call in calls:
         if not _joins(call, known):
             continue
@@ -167,10 +168,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
             if is_kept or (value is not None and value.grows()):
                 others = {called_name(other) for other in calls} - {called_name(call)}
                 makers = frozenset(
-                    called_name(inner)
-                    for part in call.args
-                    for inner in ast.walk(part)
-                    if isinstance(inner, ast.Call)
+                    called_name(inner) for part in call.args for inner in calls_in(part)
                 )
                 return _GrowingStatement(text, called_name(call), value, not others, makers)
     return None

@@ -24,6 +24,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import wants_more_cores
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import calls_in
 from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration, of_each_step, percent
 
@@ -243,8 +244,8 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
         return ()
     calls = [
         call
-        for call in ast.walk(module.tree)
-        if isinstance(call, ast.Call) and called_name(call) in ("Adam", "AdamW", "SGD", "Adagrad")
+        for call in calls_in(module.tree)
+        if called_name(call) in ("Adam", "AdamW", "SGD", "Adagrad")
     ]
     return tuple(
         OptimizerCall(

@@ -196,10 +196,7 @@ class _Written:
             node
             for node in self.output.sinks
             if (statement := self.lines.statement(self.tree.frame(node))) is not None
-            and any(
-                isinstance(part, ast.Call) and called_name(part) in _FETCHES
-                for part in statement.walk()
-            )
+            and any(called_name(part) in _FETCHES for part in statement.calls())
         )
 
 

@@ -39,6 +39,7 @@ from rlprof.source.parameters import Parameters
 from rlprof.source.values import Values
 from rlprof.source.written_names import NUMPY, TORCH, root_name
 from rlprof.syntax.module import called_name
+from rlprof.syntax.nodes import calls_in
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
@@ -272,10 +273,7 @@ class _Search:
         return (
             statement is not None
             and not statement.in_loop
-            and not any(
-                isinstance(call, ast.Call) and root_name(call.func) in _ARRAYS
-                for call in statement.walk()
-            )
+            and not any(root_name(call.func) in _ARRAYS for call in statement.calls())
         )
 
     def _own_us(self, node: int) -> float:
@@ -284,9 +282,7 @@ class _Search:
 
 def _is_read(call: ast.Call) -> bool:
     """Tell whether a call does no more than read what is there: ``actions[i].detach().item()``, not ``net(x[i]).item()``."""
-    return all(
-        called_name(inner) in _READS for inner in ast.walk(call) if isinstance(inner, ast.Call)
-    )
+    return all(called_name(inner) in _READS for inner in calls_in(call))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

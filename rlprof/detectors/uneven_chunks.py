@@ -134,8 +134,8 @@ def _chunks(module: SourceModule, line: int) -> str:
     for statement in module.statements:
         if statement.function is not function:
             continue
-        for node in statement.walk():
-            if isinstance(node, ast.Call) and called_name(node) in _MAPS:
+        for node in statement.calls():
+            if called_name(node) in _MAPS:
                 for word in node.keywords:
                     if word.arg == _CHUNKS and not (
                         isinstance(word.value, ast.Constant) and word.value.value in (1, None)

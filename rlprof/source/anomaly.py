@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import calls_in, lines_of
 
 _WITHIN: Final = "detect_anomaly"
 """Torch's context, on only within its ``with``; as a keyword it asks Lightning's Trainer to switch it on."""
@@ -32,12 +33,12 @@ def anomaly_switches(text: str) -> tuple[Switch, ...]:
     if module is None:
         return ()
     blocks = {
-        id(item.context_expr): range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        id(item.context_expr): lines_of(node)
         for node in ast.walk(module.tree)
         if isinstance(node, ast.With | ast.AsyncWith)
         for item in node.items
     }
-    calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    calls = list(calls_in(module.tree))
     is_switched_off = any(
         called_name(call) == _FOR_GOOD and id(call) not in blocks and _is_false(_mode(call))
         for call in calls

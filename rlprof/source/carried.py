@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rlprof.syntax.assignments import assigned, targets_of
 from rlprof.syntax.module import Statement, called_name, variables_assigned, variables_read
+from rlprof.syntax.nodes import assigned, names_in, targets_of
 
 _EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
 
@@ -87,7 +87,7 @@ def _gathered(node: ast.stmt) -> set[str]:
     """Return what the statement adds to: ``total += x``, ``total = total + x``, ``best = max(best, x)``."""
     if isinstance(node, ast.AugAssign):
         grows = isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitOr | ast.BitAnd)
-        inside = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+        inside = names_in(node.value)
         return _written(node) - inside if grows else set()
     if not isinstance(node, ast.Assign):
         return set()

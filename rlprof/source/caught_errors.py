@@ -46,8 +46,8 @@ def _calls(modules: Mapping[str, SourceModule]) -> dict[str, list[_Call]]:
     for file, module in modules.items():
         for statement in module.statements:
             caller = _name_of(statement.function)
-            for node in statement.walk():
-                if isinstance(node, ast.Call) and (name := called_name(node)):
+            for node in statement.calls():
+                if name := called_name(node):
                     call = _Call(file, node.lineno, caller, module.in_loop(node.lineno))
                     found.setdefault(name, []).append(call)
     return found

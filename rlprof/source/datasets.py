@@ -9,6 +9,7 @@ from typing import Final
 from rlprof.model.recording import Frame
 from rlprof.source.lines import last_name
 from rlprof.syntax.module import PARSED_FILES, Function, called_name, parse
+from rlprof.syntax.nodes import names_in, nodes_in
 
 GETITEM: Final = "__getitem__"
 
@@ -81,14 +82,10 @@ def _indexing_lines(text: str) -> frozenset[int]:
 
 def _indexes(function: Function) -> bool:
     given = [argument.arg for argument in function.node.args.args]
-    inside = [inner for statement in function.node.body for inner in ast.walk(statement)]
+    inside = list(nodes_in(*function.node.body))
     if len(given) != 2 or any(isinstance(inner, _DOES_MORE) for inner in inside):
         return False
     calls = [inner for inner in inside if isinstance(inner, ast.Call)]
     return all(called_name(call) in _CONVERTS for call in calls) and any(
-        isinstance(inner, ast.Subscript) and _mentions(inner.slice, given[1]) for inner in inside
+        isinstance(inner, ast.Subscript) and (given[1] in names_in(inner.slice)) for inner in inside
     )
-
-
-def _mentions(node: ast.expr, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))

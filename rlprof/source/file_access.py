@@ -15,6 +15,7 @@ from rlprof.source.values import value_of
 from rlprof.source.written_names import NUMPY, own_name
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, receiver
+from rlprof.syntax.nodes import given_to
 
 _READS: Final = frozenset(
     {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}
@@ -55,7 +56,7 @@ def is_conversation(call: ast.Call, known: Mapping[str, Value]) -> bool:
 
     What the program prints may go to a pipe, too, at whose end somebody only reads.
     """
-    asked = (call.func, receiver(call), *call.args, *(keyword.value for keyword in call.keywords))
+    asked = (call.func, receiver(call), *given_to(call))
     seen = (value_of(part, known) for part in asked if part is not None)
     return any(
         value is not None

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import lines_of
 
 _OFF: Final = frozenset({"no_grad", "inference_mode"})
 
@@ -24,7 +25,7 @@ def without_gradients(text: str) -> frozenset[int]:
         line
         for node in ast.walk(module.tree)
         if isinstance(node, ast.stmt) and any(map(_switches_off, _around(node)))
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for line in lines_of(node)
     )
 
 

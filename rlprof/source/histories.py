@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.bound_inputs import arguments_given, values_assigned
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
 """Functions that make one tensor or array of the elements of a list."""
@@ -87,8 +87,8 @@ def handed_over(name: str, function: Function | None, above: Level) -> Iterator[
     """Yield what the calls of ``function`` in the statement above give for one of its arguments."""
     if function is None:
         return
-    for call in above.statement.walk():
-        if isinstance(call, ast.Call) and is_call_of(call, function, above.known):
+    for call in above.statement.calls():
+        if is_call_of(call, function, above.known):
             given = (arguments_given(above.module, call, function) or {}).get(name)
             if given is not None:
                 yield given

@@ -12,6 +12,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.nodes import given_to
 
 _CLASSES: Final = frozenset({"BytesIO", "StringIO"})
 
@@ -21,9 +22,8 @@ def works_in_memory(frame: Frame, lines: UserLines, values: Values) -> bool:
     return any(
         _is_in_memory(argument, statement, values.of(frame.file, statement))
         for statement in lines.statements(frame)
-        for call in statement.walk()
-        if isinstance(call, ast.Call)
-        for argument in (*call.args, *(keyword.value for keyword in call.keywords))
+        for call in statement.calls()
+        for argument in given_to(call)
     )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from rlprof.source.tensors import Tensors
 from rlprof.syntax.loop_elements import elements
 from rlprof.syntax.module import Loop, called_name
+from rlprof.syntax.nodes import calls_in, names_in
 
 FEW: Final = 8
 """Turns up to which a loop may as well stay one: a call for all costs as much as some of its turns."""
@@ -57,7 +58,7 @@ def counted(loop: Loop) -> frozenset[str]:
     """Return what a ``while`` counts up or down."""
     if not isinstance(loop, ast.While):
         return frozenset()
-    tested = {part.id for part in ast.walk(loop.test) if isinstance(part, ast.Name)}
+    tested = names_in(loop.test)
     return frozenset(
         part.target.id
         for part in ast.walk(loop)
@@ -80,12 +81,11 @@ def goes_backwards(loop: Loop) -> bool:
     if isinstance(loop, ast.While):
         return False
     return any(
-        isinstance(part, ast.Call)
-        and (
+        (
             called_name(part) in ("reversed", "flip")
             or (called_name(part) == "range" and len(part.args) == 3 and _is_minus(part.args[2]))
         )
-        for part in ast.walk(loop.iter)
+        for part in calls_in(loop.iter)
     )
 
 

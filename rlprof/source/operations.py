@@ -10,6 +10,7 @@ from rlprof.source.callees import calls_compiled
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.nodes import given_to
 
 _SHOWN: Final = 4
 """Operands of one call: more do not fit on a line."""
@@ -26,7 +27,7 @@ def operation_in_words(
     """Return what the statement does; empty where nothing is known of it. ``called`` are names of functions that its time
     was seen in; where there are none, it is in what is written in C.
     """
-    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    calls = list(statement.calls())
     chosen = [call for call in calls if called_name(call) in called]
     if not chosen:
         chosen = [call for call in calls if calls_compiled(call, known)]
@@ -40,7 +41,7 @@ def operation_in_words(
 def _call(call: ast.Call, known: Mapping[str, Value]) -> str:
     callee = value_of(call.func, known)
     name = _name(call, callee)
-    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    arguments = given_to(call)
     on = [words for argument in arguments if (words := _operand(argument, known))][:_SHOWN]
     if isinstance(call.func, ast.Attribute) and (callee is None or not callee.function):
         owner = value_of(call.func.value, known)

@@ -23,7 +23,7 @@ def timed_waits(text: str) -> frozenset[int]:
     return frozenset(
         line
         for statement in module.statements
-        if any(isinstance(node, ast.Call) and _is_timed(node) for node in statement.walk())
+        if any(_is_timed(node) for node in statement.calls())
         for line in statement.lines
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Loop, SourceModule
+from rlprof.syntax.nodes import lines_of
 
 _BLOCKS: Final = ("body", "orelse", "finalbody")
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -175,7 +176,7 @@ def _item(
                 changes |= {_name(found.value)} - {""}
             if isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
                 changes |= {_name(found.func.value)} - {""}
-    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    lines = lines_of(node)
     if not isinstance(node, Loop) and parts != [node]:
         lines = range(
             node.lineno,

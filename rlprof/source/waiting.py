@@ -17,8 +17,8 @@ from rlprof.source.waiting_calls import (
     receiver_name,
     signal_lines,
 )
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import assigned, calls_in, given_to, names_in, nodes_in
 
 POLLS: Final = frozenset(
     {
@@ -101,8 +101,7 @@ def polled(text: str, first: int, last: int) -> tuple[str, ...]:
         called_name(node)
         for statement in module.statements
         if first <= statement.first_line <= last
-        for node in statement.walk()
-        if isinstance(node, ast.Call)
+        for node in statement.calls()
     }
     return tuple(sorted(names & (POLLS | SLEEPS)))
 
@@ -130,15 +129,13 @@ def _waiting_blocks(node: ast.AST) -> Iterator[tuple[int, int, WaitKind]]:
 def _blocks(test: ast.expr) -> bool:
     """Tell whether each round of a loop begins with a wait that lasts until something happens."""
     return any(
-        isinstance(call, ast.Call)
-        and kind_of_call(call) not in (None, WaitKind.SLEEP)
-        and not _has_short_timeout(call)
-        for call in ast.walk(test)
+        kind_of_call(call) not in (None, WaitKind.SLEEP) and not _has_short_timeout(call)
+        for call in calls_in(test)
     )
 
 
 def _has_short_timeout(call: ast.Call) -> bool:
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = given_to(call)
     return any(
         isinstance(argument, ast.Constant)
         and isinstance(argument.value, int | float)
@@ -176,20 +173,19 @@ def _changes_an_object(node: ast.stmt) -> bool:
         targets = [node.target]
     return any(
         isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
-        for target in targets
-        for part in ast.walk(target)
+        for part in nodes_in(*targets)
     )
 
 
 def _has_cheap_calls_alone(node: ast.AST) -> bool:
     if isinstance(node, ast.Raise):
         return True
-    return all(called_name(call) in _CHEAP for call in ast.walk(node) if isinstance(call, ast.Call))
+    return all(called_name(call) in _CHEAP for call in calls_in(node))
 
 
 def _asks(loop: ast.While) -> bool:
     """Tell whether something else than the time ends the loop."""
-    names = {called_name(call) for call in ast.walk(loop) if isinstance(call, ast.Call)}
+    names = {called_name(call) for call in calls_in(loop)}
     if names & POLLS:
         return True
     if names & CLOCKS:
@@ -206,9 +202,9 @@ def _gets_on_by_itself(loop: ast.While) -> bool:
     if names & (POLLS | SLEEPS | CLOCKS):
         return False
     tests = [loop.test, *(part.test for part in parts if isinstance(part, ast.If))]
-    gone_by = set(chain.from_iterable(map(_variables, tests)))
+    gone_by = set(chain.from_iterable(map(names_in, tests)))
     for part in parts:
-        if isinstance(part, ast.AugAssign) and gone_by & _variables(part.target):
+        if isinstance(part, ast.AugAssign) and gone_by & names_in(part.target):
             return True
         for each in assigned(part):
             # Of what others may change, an attribute or an element, a loop that waits takes a new look.
@@ -216,14 +212,10 @@ def _gets_on_by_itself(loop: ast.While) -> bool:
                 isinstance(of, ast.Attribute | ast.Subscript | ast.Call)
                 for of in ast.walk(each.value)
             )
-            is_of_itself = bool(gone_by & _variables(each.value))
-            if gone_by & _variables(each.target) and (is_of_itself or not looks):
+            is_of_itself = bool(gone_by & names_in(each.value))
+            if gone_by & names_in(each.target) and (is_of_itself or not looks):
                 return True
     return False
-
-
-def _variables(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _leaves(loop: ast.While) -> bool:
@@ -237,9 +229,7 @@ def _gathers(loop: ast.While) -> bool:
     answers = [
         node for node in ast.walk(loop) if isinstance(node, ast.If) and _has_question(node.test)
     ]
-    answering = {
-        id(inner) for answer in answers for part in answer.body for inner in ast.walk(part)
-    }
+    answering = {id(inner) for answer in answers for inner in nodes_in(*answer.body)}
     asking = (node for node in ast.walk(loop) if id(node) not in answering)
     if any(isinstance(node, ast.Call) and called_name(node) not in _ASKING for node in asking):
         return False
@@ -248,7 +238,7 @@ def _gathers(loop: ast.While) -> bool:
 
 
 def _has_question(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Call) and called_name(node) in POLLS for node in ast.walk(test))
+    return any(called_name(node) in POLLS for node in calls_in(test))
 
 
 def _counted_in(test: ast.expr) -> Iterator[str]:
@@ -305,12 +295,7 @@ def _goes_round_again(node: ast.If) -> bool:
 
 def _asks_without_success(node: ast.Try) -> bool:
     """``try: item = queue.get_nowait()`` with handlers that only sleep or go round again."""
-    names = {
-        called_name(call)
-        for statement in node.body
-        for call in ast.walk(statement)
-        if isinstance(call, ast.Call)
-    }
+    names = {called_name(call) for statement in node.body for call in calls_in(statement)}
     return bool(names & POLLS) and all(_only_waits(handler.body) for handler in node.handlers)
 
 

@@ -41,7 +41,7 @@ def is_made_for_keys(module: SourceModule, statement: Statement) -> bool:
 
 
 def _is_key(module: SourceModule, name: str, function: Function | None) -> bool:
-    own = [each for each in module.statements if each.function is function]
+    own = module.of_function(function)
     nodes = [node for statement in own for node in statement.walk()]
     loads = [
         node
@@ -59,8 +59,8 @@ def _is_called_for_keys(module: SourceModule, function: Function) -> bool:
     calls = [
         (node, statement)
         for statement in module.statements
-        for node in statement.walk()
-        if isinstance(node, ast.Call) and called_name(node) == name
+        for node in statement.calls()
+        if called_name(node) == name
     ]
     return bool(calls) and all(_is_for_keys(module, call, statement) for call, statement in calls)
 

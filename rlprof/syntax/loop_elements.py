@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Comprehension, SourceModule
+from rlprof.syntax.nodes import lines_of
 
 _SIDE_BY_SIDE: Final = frozenset({"zip", "enumerate", "tqdm", "list", "tuple", "reversed"})
 _OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
@@ -45,7 +46,7 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
                 ]
                 yield Turns(dict(of), made, statement.lines)
     for loop in reversed([*module.loops_around(line)]):
-        lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+        lines = lines_of(loop)
         yield Turns(dict(elements(loop.target, loop.iter)), loop.body, lines)
 
 

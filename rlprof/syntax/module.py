@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import warnings
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from rlprof.syntax.imports import imported
+from rlprof.syntax.nodes import calls_in, names_in, nodes_in
 
 PARSED_FILES: Final = 256
 """Syntax trees kept: more than the files with hot lines of any run seen."""
@@ -83,8 +83,11 @@ class Statement:
 
     def walk(self) -> Iterator[ast.AST]:
         """Yield every syntax node on the statement's own lines."""
-        for expression in self.expressions():
-            yield from ast.walk(expression)
+        return nodes_in(*self.expressions())
+
+    def calls(self) -> Iterator[ast.Call]:
+        """Yield every call on the statement's own lines."""
+        return calls_in(*self.expressions())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,11 @@ class SourceModule:
                 functions.values(), key=lambda function: (function.first_line, -function.last_line)
             )
         )
+        self._by_function: dict[Function | None, list[Statement]] = {}
         self._by_line: dict[int, list[Statement]] = {}
         # Parents come before their bodies, so that the innermost statement wins.
         for statement in self.statements:
+            self._by_function.setdefault(statement.function, []).append(statement)
             for line in statement.lines:
                 self._by_line.setdefault(line, []).append(statement)
         self._function_starts = [function.first_line for function in self.functions]
@@ -126,10 +131,11 @@ class SourceModule:
 
     def by_function(self) -> Collection[list[Statement]]:
         """The statements of each function, and those of the module's own level."""
-        found: dict[int, list[Statement]] = defaultdict(list)
-        for statement in self.statements:
-            found[id(statement.function)].append(statement)
-        return found.values()
+        return self._by_function.values()
+
+    def of_function(self, function: Function | None) -> Sequence[Statement]:
+        """The statements of a function of this file, without those of functions inside it; for ``None``, the module's own."""
+        return self._by_function.get(function, ())
 
     def statement_at(self, line: int) -> Statement | None:
         """The innermost statement one of whose own lines ``line`` is; of several side by side, the last."""
@@ -320,7 +326,7 @@ def _negated(test: ast.expr) -> ast.expr:
 
 def _is_main_guard(test: ast.expr) -> bool:
     """Tell ``__name__ == "__main__"``: it holds wherever a script runs at all."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+    return "__name__" in names_in(test)
 
 
 def _bodies(node: ast.stmt, context: _Context) -> Iterator[tuple[Sequence[ast.stmt], _Context]]:

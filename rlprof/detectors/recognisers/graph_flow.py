@@ -10,6 +10,7 @@ from rlprof.detectors.recognisers import graph_names as names
 from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, last_name_of
 from rlprof.detectors.recognisers.graph_scope import Scope
 from rlprof.syntax.module import called_name, variables_read
+from rlprof.syntax.nodes import given_to
 
 _MOST_ROUNDS: Final = 8
 """Rounds of a loop that may each give the graph to one more name; where that is too few it is taken to be kept."""
@@ -313,7 +314,7 @@ class Flow:
         function, name = call.func, called_name(call)
         receiver = isinstance(function, ast.Attribute) and self._holds(function.value)
         is_asked = self._asks(call, receiver)
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = given_to(call)
         held = [argument for argument in given if self._holds(argument)]
         function_holds = not isinstance(function, ast.Attribute) and self._holds(function)
         if (receiver or held) and names.differentiates(call):

@@ -8,6 +8,7 @@ from typing import Final
 
 from rlprof.source.written_names import ARRAY_MODULES, FUNCTIONAL, root_name
 from rlprof.syntax.module import called_name, stands_for
+from rlprof.syntax.nodes import calls_in
 
 CUTS: Final = frozenset(
     {"detach", "item", "tolist", "numpy", "sample", "argmax", "argmin", "multinomial", "size"}
@@ -99,9 +100,7 @@ def may_be_network(call: ast.Call) -> bool:
     result of another call, ``q(x).max(1)``, is a method of what that gave.
     """
     function = call.func
-    is_chained = isinstance(function, ast.Attribute) and any(
-        isinstance(node, ast.Call) for node in ast.walk(function.value)
-    )
+    is_chained = isinstance(function, ast.Attribute) and any(calls_in(function.value))
     name = called_name(call)
     # Not by its case alone: networks are called self.V and Q_target, too.
     is_class = name[:1].isupper() and name[1:2].islower() and root(function) != "self"

@@ -13,10 +13,10 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import assigned, targets_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
+from rlprof.syntax.nodes import assigned, owner_of, targets_of
 from rlprof.syntax.operands import operand_of
 from rlprof.syntax.pure_calls import hardly_works, is_changing_method
 
@@ -109,7 +109,7 @@ class HistorySums:
 
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:
     for statement in module.statements_at(line):
-        calls = [call for call in statement.walk() if isinstance(call, ast.Call)]
+        calls = list(statement.calls())
         statistics = [call for call in calls if _is_statistic(module, call)]
         names = {called_name(statistic) for statistic in statistics} or _made_for_statistics(
             module, statement
@@ -161,8 +161,8 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
         case _:
             return set()
     found: set[str] = set()
-    for other in _statements_of(module, statement):
-        calls = [call for call in other.walk() if isinstance(call, ast.Call)]
+    for other in module.of_function(statement.function):
+        calls = list(other.calls())
         reads = sum(
             isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
             for node in other.walk()
@@ -174,13 +174,9 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
     return found
 
 
-def _statements_of(module: SourceModule, statement: Statement) -> Iterator[Statement]:
-    return (other for other in module.statements if other.function is statement.function)
-
-
 def _is_of(call: ast.Call, name: str) -> bool:
     """Tell ``np.mean(x)`` and ``x.mean()`` of the variable ``x``."""
-    given = [*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+    given = [*call.args[:1], *owner_of(call)]
     return any(isinstance(argument, ast.Name) and argument.id == name for argument in given)
 
 
@@ -191,7 +187,7 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
     for call in calls:
         pending = [
             *call.args[:1],
-            *([call.func.value] if isinstance(call.func, ast.Attribute) else []),
+            *owner_of(call),
         ]
         while pending:
             part = pending.pop()
@@ -303,14 +299,14 @@ def _stores(module: SourceModule, container: ast.expr) -> Iterator[ast.Subscript
 
 def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -> bool:
     """Tell whether a variable is added to in turns of a loop each of which takes the statistic, and that does not begin it anew."""
-    own = list(_statements_of(module, statement))
+    own = list(module.of_function(statement.function))
     around = _loops(module, statement)
     begun = {loop for other in own if _assigns(other, name) for loop in _loops(module, other)}
     return any(
         (around - begun) & _loops(module, other)
         for other in own
-        for call in other.walk()
-        if isinstance(call, ast.Call) and is_changing_method(called_name(call))
+        for call in other.calls()
+        if is_changing_method(called_name(call))
         if (owner := receiver(call)) is not None and ast.unparse(owner) == name
     )
 

@@ -12,6 +12,7 @@ from rlprof.source.lines import last_name
 from rlprof.source.message_values import MessageValues
 from rlprof.source.values import Values
 from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.nodes import calls_in
 
 _MAKE_TEXT = FORMATTERS | {"__str__", "__repr__", "__format__"}
 _TEXT_FILES = ("/arrayprint.py", "/torch/_tensor_str.py")
@@ -38,7 +39,7 @@ def working_calls(
 def _made(statement: Statement, message: EagerMessage) -> Iterator[ast.expr]:
     """Yield what a statement makes for the message: all that the logging call is given, or the value that is kept for it."""
     for expression in statement.expressions():
-        calls = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
+        calls = list(calls_in(expression))
         logging = [call for call in calls if _logs(call, message)]
         for call in logging:
             yield from call.args

@@ -16,6 +16,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
+from rlprof.syntax.nodes import given_to, nodes_in
 
 FEWEST_NETWORKS: Final = 3
 """Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""
@@ -98,7 +99,7 @@ class NetworkLoops:
 
 def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
     """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
-    for call in (node for part in turns.body for node in ast.walk(part)):
+    for call in nodes_in(*turns.body):
         container = turns.container(call.func) if isinstance(call, ast.Call) else None
         if not isinstance(call, ast.Call) or container is None:
             continue
@@ -107,7 +108,7 @@ def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
             continue
         if asked is not None and not asked.is_network:
             continue
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = given_to(call)
         if needs_no_other_turn(turns.body, call, given, call.func):
             seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
             on_cpu = all(each.is_on_cpu for each in seen if each.is_array)

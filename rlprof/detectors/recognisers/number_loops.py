@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -13,9 +13,9 @@ from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.source.written_names import NUMPY, root_name
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.nodes import assigned, nodes_in
 
 FEWEST: Final = 64
 """Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
@@ -198,7 +198,7 @@ class _Reading:
 
     def _only_appends(self, name: str) -> bool:
         """Tell whether nothing in the loop reads the list that a turn appends to."""
-        nodes = list(_nodes(self._turns.body))
+        nodes = list(nodes_in(*self._turns.body))
         uses = sum(isinstance(node, ast.Name) and node.id == name for node in nodes)
         appends = sum(
             isinstance(node, ast.Attribute) and node.attr == "append" and root_name(node) == name
@@ -214,7 +214,7 @@ class _Reading:
 
     def _are_its_places(self) -> bool:
         """Tell whether a turn reads and writes at one place alone, its own, of what has as many places as there are turns."""
-        items = [node for node in _nodes(self._turns.body) if isinstance(node, ast.Subscript)]
+        items = [node for node in nodes_in(*self._turns.body) if isinstance(node, ast.Subscript)]
         if len({ast.unparse(each.slice) for each in items}) > 1:
             return False
         for item in items:
@@ -268,7 +268,7 @@ class _Reading:
         """Names that stand in brackets: numbers of places."""
         return {
             node.slice.id
-            for node in _nodes(self._turns.body)
+            for node in nodes_in(*self._turns.body)
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
         }
 
@@ -276,15 +276,14 @@ class _Reading:
         """Return names that turns assign: a turn that reads one earlier reads that of the turn before."""
         return {
             ast.unparse(node)
-            for part in self._turns.body
-            for node in ast.walk(part)
+            for node in nodes_in(*self._turns.body)
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
 
 
 def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
     """Tell whether the function has two names for one array, ``after = values[1:]``, of which a turn writes to one and reads the other."""
-    items = [node for node in _nodes(turns.body) if isinstance(node, ast.Subscript)]
+    items = [node for node in nodes_in(*turns.body) if isinstance(node, ast.Subscript)]
     written = {ast.unparse(item.value) for item in items if not isinstance(item.ctx, ast.Load)}
     used = {ast.unparse(item.value) for item in items} | set(
         map(ast.unparse, turns.elements.values())
@@ -303,13 +302,8 @@ def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
 def _reads(body: Iterable[ast.AST], name: str) -> bool:
     return any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in _nodes(body)
+        for node in nodes_in(*body)
     )
-
-
-def _nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for part in body:
-        yield from ast.walk(part)
 
 
 def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:

@@ -73,8 +73,7 @@ class OneRow:
         return any(
             _is_asked_one_row(call, self._values.of(frame.file, statement), statement)
             for statement in (self._lines.statements(frame) if self._values.has(frame.file) else ())
-            for call in statement.walk()
-            if isinstance(call, ast.Call)
+            for call in statement.calls()
         )
 
 

@@ -15,8 +15,8 @@ from rlprof.model.recording import Frame
 from rlprof.profile.components import LEARNING
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.values import Values
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned, calls_in
 from rlprof.syntax.origin import Origin, origin_of_file
 from rlprof.syntax.padding import Padding, looked_at, paddings
 
@@ -140,8 +140,7 @@ def _hands_on(module: SourceModule, statement: Statement) -> bool:
     }
     return _gives(statement) or any(
         _gives(other) and not variables.isdisjoint(_mentioned(other))
-        for other in module.statements
-        if other.function is statement.function
+        for other in module.of_function(statement.function)
     )
 
 
@@ -182,8 +181,7 @@ def _is_of_sequences(frame: Frame, lines: UserLines) -> bool:
         called_name(node)
         for statement in (module.statements if module else ())
         if statement.function is not None and statement.function.qualname == frame.function
-        for node in statement.walk()
-        if isinstance(node, ast.Call)
+        for node in statement.calls()
     }
     return any(calls >= attention for attention in _ATTENTION)
 
@@ -191,7 +189,6 @@ def _is_of_sequences(frame: Frame, lines: UserLines) -> bool:
 def _takes_care(module: SourceModule) -> bool:
     """Tell whether sequences are packed somewhere, or networks compiled, which wants one width."""
     return any(
-        isinstance(node, ast.Call)
-        and (called_name(node) in _PACKS or ast.unparse(node.func) == "torch.compile")
-        for node in ast.walk(module.tree)
+        (called_name(node) in _PACKS or ast.unparse(node.func) == "torch.compile")
+        for node in calls_in(module.tree)
     )

@@ -18,8 +18,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import last_name
 from rlprof.source.written_names import own_name
-from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.nodes import names_in, nodes_in, targets_of
 
 MOSTLY: Final = 0.5
 """Part of a process's sends that has to be of weights for the threads that serve its queues to be
@@ -184,7 +184,7 @@ def _kinds(statements: list[Statement]) -> Iterator[tuple[Statement, str]]:
     weights = _weight_names(statements)
     loaded = _loaded_names(statements)
     for statement in statements:
-        calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+        calls = list(statement.calls())
         names = {called_name(call) for call in calls}
         if names & _SAVES:
             continue
@@ -203,7 +203,7 @@ def _weight_names(statements: list[Statement]) -> set[str]:
     """Variables made of a model's weights, in the order in which they are made."""
     names: set[str] = set()
     for statement in statements:
-        calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+        calls = list(statement.calls())
         if _copies(calls) or _names_in(statement) & names:
             names.update(_targets(statement))
     return names
@@ -214,10 +214,9 @@ def _loaded_names(statements: list[Statement]) -> set[str]:
     return {
         name.id
         for statement in statements
-        for call in statement.walk()
-        if isinstance(call, ast.Call) and called_name(call) in LOADS
-        for argument in call.args
-        for name in ast.walk(argument)
+        for call in statement.calls()
+        if called_name(call) in LOADS
+        for name in nodes_in(*call.args)
         if isinstance(name, ast.Name)
     }
 
@@ -236,8 +235,7 @@ def _sends(call: ast.Call, weights: set[str]) -> bool:
     return any(
         (isinstance(node, ast.Name) and node.id in weights)
         or (isinstance(node, ast.Call) and _copies([node]))
-        for argument in call.args
-        for node in ast.walk(argument)
+        for node in nodes_in(*call.args)
     ) or any(_WEIGHTS.match(_carried_name(argument)) for argument in call.args)
 
 
@@ -266,4 +264,4 @@ def _names_in(statement: Statement) -> set[str]:
     value = getattr(statement.node, "value", None)
     if not isinstance(statement.node, ast.Assign | ast.AnnAssign) or value is None:
         return set()
-    return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return names_in(value)

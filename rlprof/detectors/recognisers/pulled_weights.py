@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -83,9 +82,9 @@ def _nodes_of_those_who_do_not_train(profile: Profile) -> set[int]:
 def _loads(lines: UserLines, node: int) -> bool:
     frame = lines.tree.frame(node)
     return lines.is_yours(frame) and any(
-        isinstance(call, ast.Call) and called_name(call) in LOADS
+        called_name(call) in LOADS
         for statement in lines.statements(frame)
-        for call in statement.walk()
+        for call in statement.calls()
     )
 
 

@@ -22,6 +22,7 @@ from rlprof.source.trails import Touch
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.nodes import lines_of, names_in, nodes_in
 
 FEWEST_STEPS: Final = 16
 """Steps of a sequence from which on one call for all of them is told: of 8 it leaves half with a GRU."""
@@ -210,7 +211,7 @@ class RecurrentLoops:
 
     def _sequence(self, file: str, loop: ast.For | ast.AsyncFor) -> str | None:
         """Return the largest sequence that a loop takes steps of, in words; None where there is none, or it is short."""
-        known = self._values.between(file, range(loop.lineno, (loop.end_lineno or loop.lineno) + 1))
+        known = self._values.between(file, lines_of(loop))
         given = _written_to(loop)
         found = {
             ast.unparse(expression): value
@@ -298,8 +299,8 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
                 yield of, _number(along[0]) if along else 0
             case source:
                 yield source, 0
-    counters = {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
-    for node in (part for statement in loop.body for part in ast.walk(statement)):
+    counters = names_in(loop.target)
+    for node in nodes_in(*loop.body):
         match node:
             case ast.Subscript(value=of, slice=ast.Tuple(elts=parts), ctx=ast.Load()):
                 axes = [number for number, part in enumerate(parts) if _is_in(part, counters)]
@@ -320,7 +321,7 @@ def _as_method(call: ast.Call) -> ast.expr:
 def _written_to(loop: ast.For | ast.AsyncFor) -> set[str]:
     """Return what the loop itself fills: a buffer of a rollout is not there as a whole."""
     found: set[str] = set()
-    for node in (part for statement in loop.body for part in ast.walk(statement)):
+    for node in nodes_in(*loop.body):
         match node:
             case ast.Subscript(value=of, ctx=ast.Store()):
                 found.add(ast.unparse(of))

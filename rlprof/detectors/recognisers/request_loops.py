@@ -23,6 +23,7 @@ from rlprof.syntax.module import (
     called_name,
     receiver,
 )
+from rlprof.syntax.nodes import calls_in, given_to
 
 _SENDS: Final = frozenset({"send", "send_bytes", "put"})
 _RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
@@ -143,8 +144,8 @@ class _Request(NamedTuple):
 
     def is_of(self, turns: Turns) -> bool:
         """Tell whether each turn asks and waits, and needs no answer of another turn. Asked in a loop before, all work at the same time."""
-        inside = list(_calls(turns.body))
-        at_times = list(_calls(_under_conditions(turns.body)))
+        inside = list(calls_in(*turns.body))
+        at_times = list(calls_in(*_under_conditions(turns.body)))
         asks = [
             ask
             for ask in self.asks
@@ -152,7 +153,7 @@ class _Request(NamedTuple):
             and not any(ask is each for each in at_times)
             and (ask is self.waits or _is_of_turn(ask, turns))
         ]
-        given = [arg for ask in asks for arg in (*ask.args, *(word.value for word in ask.keywords))]
+        given = [arg for ask in asks for arg in given_to(ask)]
         return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
 
     @property
@@ -165,16 +166,16 @@ class _Request(NamedTuple):
 
 def _request(module: SourceModule, line: int) -> _Request | None:
     for statement in module.statements_at(line):
-        for call in _calls(statement.expressions()):
+        for call in statement.calls():
             worker = receiver(call)
             if called_name(call) not in _RECEIVES or worker is None:
                 continue
             before = [
                 earlier
-                for earlier in module.statements
-                if earlier.function is statement.function and earlier.first_line <= line
+                for earlier in module.of_function(statement.function)
+                if earlier.first_line <= line
             ]
-            calls = _calls(part for earlier in before for part in earlier.expressions())
+            calls = (call for earlier in before for call in earlier.calls())
             asks = tuple(ask for ask in calls if called_name(ask) in _SENDS)
             return _Request(worker, call, asks) if asks else None
     return None
@@ -221,16 +222,9 @@ def _handed(
         return None
     position = parameters.index(name) - bool(function.class_name)
     for statement in module.statements_at(line):
-        for call in _calls(statement.expressions()):
+        for call in statement.calls():
             if called_name(call) == function.node.name:
                 given = call.args[position : position + 1] if position >= 0 else [receiver(call)]
                 handed = given[0] if given else None
                 return _Request(handed, call, (call,)) if handed is not None else None
     return None
-
-
-def _calls(parts: Iterable[ast.AST]) -> Iterator[ast.Call]:
-    for part in parts:
-        for node in ast.walk(part):
-            if isinstance(node, ast.Call):
-                yield node

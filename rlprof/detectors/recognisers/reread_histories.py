@@ -151,8 +151,8 @@ class RereadHistories:
             joined = (
                 value_of(given, known)
                 for statement in self._lines.statements(frame)
-                for call in statement.walk()
-                if isinstance(call, ast.Call) and called_name(call) in JOINS
+                for call in statement.calls()
+                if called_name(call) in JOINS
                 for given in call.args
             )
             if any(

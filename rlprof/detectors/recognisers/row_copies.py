@@ -14,8 +14,8 @@ from rlprof.source.histories import Level, handed_over
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned
 
 _ALONG_ROWS: Final = frozenset({"repeat", "tile"})
 """Methods whose first argument says how often the rows are repeated, as that of ``repeat_interleave(n, 0)`` does."""
@@ -163,9 +163,7 @@ class _AskedFor(NamedTuple):
 
 def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | None:
     """Return the variable that a network, or a chain of networks, is given, and nothing else; None where none is."""
-    calls = [
-        node for node in statement.walk() if isinstance(node, ast.Call) and _is_network(node, known)
-    ]
+    calls = [node for node in statement.calls() if _is_network(node, known)]
     for call in calls:
         chain: list[ast.expr] = [call]
         inner: ast.expr = call

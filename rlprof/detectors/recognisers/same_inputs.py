@@ -12,8 +12,8 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
+from rlprof.syntax.nodes import assigned
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -167,8 +167,7 @@ class SameInputs:
         return any(
             variables_read(*call.args) & returned
             for statement in module.statements_at(frame.line)
-            for call in statement.walk()
-            if isinstance(call, ast.Call)
+            for call in statement.calls()
         )
 
     def _does_more(self, node: int, pure: Pure) -> bool:
@@ -224,8 +223,8 @@ class SameInputs:
             node.func.attr
             for statement in module.statements
             if statement.first_line in pure.lines
-            for node in statement.walk()
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            for node in statement.calls()
+            if isinstance(node.func, ast.Attribute)
         }
         methods = _methods(module)
         if methods.isdisjoint(called):

@@ -45,7 +45,7 @@ def calls_by_size(
     large: set[str] = set()
     is_whole = True
     for statement in statements:
-        for call in (node for node in statement.walk() if isinstance(node, ast.Call)):
+        for call in statement.calls():
             called = callee(call, known, module)
             name = called.name.rpartition(".")[2] or called_name(call)
             owner = receiver(call)

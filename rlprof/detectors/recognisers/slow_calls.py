@@ -23,6 +23,7 @@ from rlprof.source.diagonals import takes_diagonals
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.nodes import given_to
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 _MOSTLY: Final = 0.5
@@ -210,7 +211,7 @@ class SlowCalls:
         seen = [
             value
             for statement, called in self._calls_of(owner, name)
-            for argument in (*called.args, *(keyword.value for keyword in called.keywords))
+            for argument in given_to(called)
             for operand in _by_element(argument)
             if (value := value_of(operand, self._values.of(frame.file, statement))) is not None
         ]
@@ -233,8 +234,8 @@ class SlowCalls:
     def _calls_of(self, owner: int, name: str) -> Iterator[tuple[Statement, ast.Call]]:
         """Yield the calls of that name on the user's line, with their statements."""
         for statement in self.lines.statements(self._tree.frame(owner)):
-            for call in statement.walk():
-                if isinstance(call, ast.Call) and called_name(call) == name:
+            for call in statement.calls():
+                if called_name(call) == name:
                     yield statement, call
 
     def _are_diagonal(self, of_class: str) -> bool:

@@ -58,7 +58,7 @@ class SlowLines:
         """Yield what is slow on a line."""
         for statement in self._lines.statements(frame):
             known = self._values.of(frame.file, statement)
-            calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+            calls = list(statement.calls())
             for call in calls:
                 name = _seen_name(call, known)
                 if name in _IN_C and not self._is_meant(call, _IN_C[name], statement, frame):

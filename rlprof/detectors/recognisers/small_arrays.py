@@ -14,7 +14,6 @@ from typing import Final
 
 from rlprof.model.calibration import calibrated
 from rlprof.source.written_names import NUMPY, name_key, root_name
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -22,6 +21,7 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
+from rlprof.syntax.nodes import assigned
 
 FEW: Final = calibrated(
     8,

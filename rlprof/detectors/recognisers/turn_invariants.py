@@ -18,6 +18,7 @@ from rlprof.syntax.ancestors import Around, Turned, around
 from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.module import Function, SourceModule
+from rlprof.syntax.nodes import lines_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure import Pure, pure_at
 from rlprof.syntax.turn_changes import Changes, TurnChanges
@@ -200,7 +201,7 @@ class TurnInvariants:
         """Return the outermost loop around a call of which no turn changes what it is given."""
         found: _SameForAll | None = None
         for loop in loops.loops:
-            lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+            lines = lines_of(loop)
             networks = {
                 text.rpartition(".")[2]
                 for text, value in self._values.between(frame.file, lines).items()

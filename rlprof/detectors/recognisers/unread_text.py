@@ -100,9 +100,8 @@ class _Results:
         function = body[0].function
         read = frozenset(variables_read(function.node if function else module.tree))
         for statement in body:
-            for call in statement.walk():
-                if isinstance(call, ast.Call):
-                    self._uses[called_name(call)].append((_target(statement.node, call), read))
+            for call in statement.calls():
+                self._uses[called_name(call)].append((_target(statement.node, call), read))
 
     def are_dropped(self, function: Function, position: int, count: int) -> bool:
         """Tell whether somebody calls the function, and nobody reads that part of its result."""

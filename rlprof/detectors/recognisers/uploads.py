@@ -13,8 +13,8 @@ from rlprof.model.recording import TO_THE_GPU, SyncSite
 from rlprof.source.lines import UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, called_name, variables_assigned
+from rlprof.syntax.nodes import assigned, names_in
 
 FEWEST_COPIES: Final = 20
 """Copies by one line from which on it is one of the loop's."""
@@ -89,17 +89,17 @@ class _Made(NamedTuple):
 def _made_of(line: int, module: SourceModule) -> Iterator[_Made]:
     """Yield what a line copies, and what variables in that were given before it in the function."""
     function = module.function_at(line)
-    inside = [each for each in module.statements if each.function is function]
+    inside = module.of_function(function)
     pending = [
         (_Made(moved, statement.lines, frozenset(statement.lines)), MOST_STEPS_BACK)
         for statement in module.statements_at(line)
-        for call in statement.walk()
-        if isinstance(call, ast.Call) and (moved := _moved(call)) is not None
+        for call in statement.calls()
+        if (moved := _moved(call)) is not None
     ]
     while pending:
         made, steps = pending.pop(0)
         yield made
-        names = {name.id for name in ast.walk(made.expression) if isinstance(name, ast.Name)}
+        names = names_in(made.expression)
         before = [other for other in inside if other.last_line < made.at.start]
         for statement in reversed(before) if steps else ():
             for one in assigned(statement.node):
@@ -174,7 +174,7 @@ def _outlives_a_use(source: ast.expr, line: int, module: SourceModule) -> bool:
         return isinstance(source, ast.Attribute)
     names = _gone_through(source.id, line, module) or {source.id}
     function = module.function_at(line)
-    inside = [statement for statement in module.statements if statement.function is function]
+    inside = module.of_function(function)
     loops = [*module.loops_around(line)]
     if not loops:
         return False

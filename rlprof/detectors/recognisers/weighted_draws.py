@@ -41,8 +41,8 @@ def drawn_by_odds(
 
 
 def _draws(statement: Statement) -> Iterator[ast.Call]:
-    for node in statement.walk():
-        if isinstance(node, ast.Call) and called_name(node) == "choice":
+    for node in statement.calls():
+        if called_name(node) == "choice":
             yield node
 
 
@@ -68,7 +68,7 @@ def _made_to_draw_from(
             return ""
     if not all(isinstance(part, _OF_ODDS) for part in ast.walk(made)):
         return ""
-    own = [other for other in module.statements if other.function is statement.function]
+    own = module.of_function(statement.function)
     odds = {
         word.value.id
         for other in own

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from rlprof.syntax.assignments import assigned, single_targets, targets_of
+from rlprof.syntax.nodes import assigned, single_targets, targets_of
 
 
 def statement(text: str) -> ast.stmt:

@@ -1,10 +1,41 @@
-"""Assignments of a source file: their targets, and each target with its value."""
+"""What a part of a syntax tree holds: the calls and names in it, its lines, what a call is given, and what is assigned."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from typing import NamedTuple
+
+
+def nodes_in(*parts: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts and all that is in them."""
+    for part in parts:
+        yield from ast.walk(part)
+
+
+def calls_in(*parts: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls anywhere in the parts."""
+    return (node for node in nodes_in(*parts) if isinstance(node, ast.Call))
+
+
+def names_in(*parts: ast.AST) -> set[str]:
+    """The plain variables, functions and modules named anywhere in the parts."""
+    return {node.id for node in nodes_in(*parts) if isinstance(node, ast.Name)}
+
+
+def given_to(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, by place or by name."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def owner_of(call: ast.Call) -> list[ast.expr]:
+    """The one whose method is called: ``x`` of ``x.mean()``; empty for a plain function."""
+    return [call.func.value] if isinstance(call.func, ast.Attribute) else []
+
+
+def lines_of(node: ast.stmt | ast.expr) -> range:
+    """All lines of a node: of a compound statement with its body."""
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 class Assigned(NamedTuple):
