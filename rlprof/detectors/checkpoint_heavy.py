@@ -12,8 +12,8 @@ from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.in_memory import works_in_memory
 from rlprof.source.lines import UserLines, begins_process, short_place
+from rlprof.source.outputs import works_in_memory
 from rlprof.source.values import Values
 from rlprof.units import percent
 

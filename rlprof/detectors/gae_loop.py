@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.loop_time import loop_time
+from rlprof.detectors.recognisers.line_time import loop_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

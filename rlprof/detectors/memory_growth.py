@@ -12,7 +12,7 @@ from rlprof.detectors.recognisers.growing import Addition, additions
 from rlprof.model.finding import Confidence, Finding, Location
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import Profile
-from rlprof.profile.trend import HOUR_US
+from rlprof.profile.memory import HOUR_US
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent, rough_duration, size
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.loop_time import MIN_SHARE, loop_time
+from rlprof.detectors.recognisers.line_time import MIN_SHARE, loop_time
 from rlprof.detectors.recognisers.recurrent_loops import RecurrentLoops
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors

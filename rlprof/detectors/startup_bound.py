@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.agent_start import agent_start
-from rlprof.detectors.recognisers.worker_start import is_heavy, seen_to_its_end, worker_start
+from rlprof.detectors.recognisers.worker_start import (
+    agent_start,
+    is_heavy,
+    seen_to_its_end,
+    worker_start,
+)
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile

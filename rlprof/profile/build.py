@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.libraries.step_sources import OWN_ENVS
-from rlprof.model.activity import WaitKind
+from rlprof.model.activity import (
+    NO_LOAD,
+    NOT_BOUND,
+    Activity,
+    Bound,
+    Component,
+    HostLoad,
+    Wait,
+    WaitKind,
+)
 from rlprof.model.calltree import CallTree
 from rlprof.model.gauges import VOLUNTARY_SWITCHES
-from rlprof.model.profile import Phase, PhaseKind, Profile
+from rlprof.model.profile import Critical, Phase, PhaseKind, Profile
 from rlprof.model.recording import Recording
 from rlprof.pace.load import host_load
 from rlprof.pace.pace import Pace, measure_pace
 from rlprof.pace.phases import process_phases
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
-from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
+from rlprof.profile.activities import SteadyThreads, describe_activities, sum_threads, wait_graph
 from rlprof.profile.bound import find_bound
 from rlprof.profile.component_costs import marked_phases, measure_components, process_components
 from rlprof.profile.components import classify_components
-from rlprof.profile.critical import describe_critical, find_critical_threads, place_threads
-from rlprof.profile.draft import Draft
-from rlprof.profile.fold import fold
-from rlprof.profile.gpus import measure_gpus
+from rlprof.profile.critical import (
+    CriticalThreads,
+    describe_critical,
+    find_critical_threads,
+    place_threads,
+)
+from rlprof.profile.fold import Folded, fold, steady_quarters
 from rlprof.profile.hang import describe_hang
 from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.profile.memory import measure_memory
-from rlprof.profile.native_threads import measure_threads
+from rlprof.profile.native_threads import measure_gpus, measure_threads
 from rlprof.profile.quality import quality_notes
-from rlprof.profile.quarters import steady_quarters
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
 from rlprof.source.started import started_package
@@ -257,3 +268,32 @@ def _worth_reading(sources: Mapping[str, str], steady: CallTree, package: str) -
         or origin_of_file(file) is Origin.YOURS
         or (package and installed_package(file) == package)
     }
+
+
+@dataclass(slots=True)
+class Draft:
+    """Each field is set by the transform that finds it, for those after it; ``Profile`` says what they mean."""
+
+    recording: Recording
+    pace: Pace
+    wait_kinds: Mapping[int, WaitKind] = field(default_factory=dict)
+    parts: Sequence[str] = ()
+    """The part of training of each node, by its number."""
+    critical: CriticalThreads = field(init=False)
+    threads: SteadyThreads = field(init=False)
+    load: HostLoad = NO_LOAD
+    counts: dict[int, dict[str, float]] = field(default_factory=dict)
+    """By process and name, of the steady phase."""
+    roles: Mapping[int, str] = field(default_factory=dict)
+    folded: Folded = field(init=False)
+    steady: CallTree = field(init=False)
+    described: Critical = field(init=False)
+    activities: tuple[Activity, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    bound: Bound = NOT_BOUND
+    components: tuple[Component, ...] = ()
+
+    @property
+    def working(self) -> set[int]:
+        """Processes of the critical threads."""
+        return {self.recording.threads[thread].process for thread in self.critical.threads}

@@ -7,8 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.source.carried import carried
-from rlprof.source.recurrent_values import is_object_of, recurrent_kind, step_work
-from rlprof.source.trails import FIRST, NOTHING, Touch, Trail, joined, joined_parts
+from rlprof.source.recurrent_values import (
+    FIRST,
+    NOTHING,
+    Touch,
+    Trail,
+    is_object_of,
+    joined,
+    joined_parts,
+    recurrent_kind,
+    step_work,
+)
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import (

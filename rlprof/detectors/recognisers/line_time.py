@@ -1,4 +1,4 @@
-"""The time that some lines of the user's spend in what they call."""
+"""The time that some lines of the user's spend in what they call, and that of loops that take tensors or arrays apart."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Location
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.tensor_loops import TENSORS, TensorKind, TensorLoop, tensor_loops
+from rlprof.source.values import Values
 from rlprof.syntax.origin import installed_package
 from rlprof.units import of_each_step, percent
+
+MIN_SHARE: Final = 0.02
+"""Least share of the critical time: twice what a report lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +163,64 @@ def calls_time(
             nodes.update(own)
             weights[line] += us
     return LineTime(frozenset(nodes), weights)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTime:
+    """Time of the steady phase, in the loops of one kind."""
+
+    profile: Profile
+    kind: TensorKind
+    lines: UserLines
+    loops: Mapping[str, Mapping[int, TensorLoop]]
+    """By file, and by the lines that do their work."""
+    time: LineTime
+
+    @property
+    def heaviest(self) -> TensorLoop:
+        line = self.time.heaviest
+        return self.loops[line.file][line.line]
+
+    @property
+    def place(self) -> str:
+        """Where the heaviest loop begins, in short."""
+        return short_place(Line(self.time.heaviest.file, self.heaviest.line, ""))
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        return self.lines.shown_locations(self.time.weights, self.profile.critical.wall_us)
+
+    @property
+    def evidence(self) -> str:
+        """Share of the time that it is, and how much in each step."""
+        share = percent(self.time.total_us / self.profile.critical.wall_us)
+        each = of_each_step(self.time.total_us, self.profile.steady_steps)
+        return f"{share} of the steady time is spent in that loop{each}"
+
+    def nodes(self, *, of_numbers: bool) -> frozenset[int]:
+        """The nodes of the loops over numbers, or of those over rows."""
+        places = {
+            file: frozenset(line for line, loop in found.items() if loop.of_numbers is of_numbers)
+            for file, found in self.loops.items()
+        }
+        return lines_time(self.profile.steady, self.lines, places, self.kind.package).nodes
+
+
+def loop_time(
+    profile: Profile, kind: TensorKind, takes: Callable[[TensorLoop], bool]
+) -> LoopTime | None:
+    """The time of the loops of a kind that ``takes`` accepts; None where it is less than ``MIN_SHARE``."""
+    values = Values(profile.values)
+    seen = values.tensors if kind is TENSORS else values.arrays
+    loops = {
+        file: {
+            line: loop for line, loop in tensor_loops(text, seen(file), kind).items() if takes(loop)
+        }
+        for file, text in profile.sources.items()
+    }
+    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    time = lines_time(profile.steady, lines, loops, kind.package)
+    whole = profile.critical.wall_us
+    if not whole or time.total_us < MIN_SHARE * whole:
+        return None
+    return LoopTime(profile, kind, lines, loops, time)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.recognisers.eager_text import builds_text, is_eager_text
 from rlprof.detectors.recognisers.text_takers import (
     KEPT,
     LEVELS,
@@ -19,7 +18,7 @@ from rlprof.detectors.recognisers.text_takers import (
     conditional_takers,
     names_in,
 )
-from rlprof.detectors.recognisers.unread_text import unread_texts
+from rlprof.detectors.recognisers.unread_text import builds_text, is_eager_text, unread_texts
 from rlprof.libraries.questions import is_of_log_records
 from rlprof.source.callees import Callee, callee
 from rlprof.source.values import Values

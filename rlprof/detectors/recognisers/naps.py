@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.model.activity import Activity, Wait, WaitKind
@@ -11,8 +13,11 @@ from rlprof.model.counters import PROCESS_STARTS
 from rlprof.model.finding import Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.profile.roles import SERVICES
-from rlprof.source.timed_waits import timed_waits
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.origin import Origin, origin
+
+LOOKS_AROUND_S: Final = 0.5
+"""Time-out in seconds from which on a wait only looks around now and then, as ``done.wait(timeout=1.0)`` does."""
 
 NO_DELAY: Final = calibrated(
     Range(0.3, 0.95),
@@ -224,3 +229,38 @@ def _is_timed(node: int, activity: Activity, profile: Profile) -> bool:
     line = next((frame for frame in frames if origin(frame) is Origin.YOURS), None)
     text = profile.sources.get(line.file) if line is not None else None
     return line is not None and text is not None and line.line in timed_waits(text)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def timed_waits(text: str) -> frozenset[int]:
+    """Lines of ``text`` that wait with a short time-out, or one that is not known: ``while not stop.wait(0.02)`` is a sleep
+    that can be cut short.
+    """
+    module = parse(text)
+    if module is None:
+        return frozenset()
+    return frozenset(
+        line
+        for statement in module.statements
+        if any(_has_limit(node) for node in statement.calls())
+        for line in statement.lines
+    )
+
+
+def _has_limit(call: ast.Call) -> bool:
+    if called_name(call) != "wait":
+        return False
+    given = [
+        *call.args[:1],
+        *(keyword.value for keyword in call.keywords if keyword.arg == "timeout"),
+    ]
+    return any(not _only_looks_around(timeout) for timeout in given)
+
+
+def _only_looks_around(timeout: ast.expr) -> bool:
+    match timeout:
+        case ast.Constant(value=None):
+            return True
+        case ast.Constant(value=int() | float() as seconds):
+            return seconds >= LOOKS_AROUND_S
+    return False

@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.backward_pass import BackwardPass
+from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
-from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
-from rlprof.source.trails import Touch
+from rlprof.source.recurrent_values import Touch, recurrent_kind, state_shape, step_work
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import SourceModule, Statement

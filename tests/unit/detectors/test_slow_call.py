@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.recognisers.long_lists import COPIED, MOVED, SEARCHED, SORTED, TEXT
-from rlprof.detectors.recognisers.object_arrays import OBJECTS, OF_MANY
-from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS
+from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS, OBJECTS, OF_MANY
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.pandas import LIBRARY as PANDAS

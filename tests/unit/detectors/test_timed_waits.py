@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.source.timed_waits import timed_waits
+from rlprof.detectors.recognisers.naps import timed_waits
 
 
 @pytest.mark.parametrize(
