@@ -54,7 +54,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in its forward pass"),
-            f"each row comes {_times(time.heaviest.copied)} times: {time.heaviest.copied.rows}",
+            f"each row comes {_times(time.most.copied)} times: {time.most.copied.rows}",
         ),
         fix="Ask it for each row once, and copy what it answers: net(x).repeat_interleave(n, 0) instead of net(x.repeat_interleave(n, 0)). Not where "
         "it draws random numbers, as dropout and noisy layers do.",

@@ -23,12 +23,12 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import TO_THE_GPU, SyncSite
 from rlprof.model.trace import Row
-from rlprof.source.lines import UserLines, heaviest_line, short_place
+from rlprof.source.lines import UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import SourceModule, called_name, variables_assigned
 from rlprof.syntax.nodes import assigned, names_in
-from rlprof.units import count, duration, of_each_step, percent, size
+from rlprof.units import count, duration, percent, size
 
 FEWEST_COPIES: Final = 20
 """Copies by one line from which on it is one of the loop's."""
@@ -277,13 +277,11 @@ def _of_lines(
     places: dict[str, set[int]] = defaultdict(set)
     for upload in uploads:
         places[upload.site.file] |= upload.lines
-    time = lines_time(profile.steady, lines, places)
-    whole = profile.critical.wall_us
-    if not whole or time.total_us < MIN_SHARE * whole:
+    time = lines_time(profile, lines, places)
+    if not time.is_worth(MIN_SHARE):
         return
-    in_run = lines_time(
-        profile.whole, UserLines(profile.whole, profile.sources, profile.started_package), places
-    )
+    of_run = UserLines(profile.whole, profile.sources, profile.started_package)
+    in_run = lines_time(profile, of_run, places)
     waiting = min(1.0, sum(upload.site.wait_us for upload in uploads) / max(1.0, in_run.total_us))
     copies = COPIES_LEFT[work]
     heaviest = max(uploads, key=lambda candidate: candidate.site.bytes)
@@ -292,7 +290,7 @@ def _of_lines(
         sum(upload.site.bytes for upload in uploads),
     )
     yield Finding(
-        title=f"{_TITLES[work]} ({short_place(heaviest_line(time.weights))})",
+        title=f"{_TITLES[work]} ({time.place})",
         savings=(
             Saving(
                 time.nodes,
@@ -302,10 +300,9 @@ def _of_lines(
                 ),
             ),
         ),
-        locations=lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent there"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("there"),
             f"{count(calls)} copies, {size(moved)} in the run: they are {percent(waiting)} of that time, and the rest is work on the host",
             heaviest.source,
         ),

@@ -24,7 +24,7 @@ from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.nodes import calls_in, lines_of
 from rlprof.tracefile.regions import BACKWARD
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 _WITHIN: Final = "detect_anomaly"
 """Torch's context, on only within its ``with``; as a keyword it asks Lightning's Trainer to switch it on."""
@@ -117,7 +117,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             Saving(stacks.nodes, mode.stacks_removable(whole)),
             *(Saving(frozenset(nodes), part) for part, nodes in mode.backward.items()),
         ),
-        locations=(*at_switch, *mode.lines.shown_locations(stacks.weights, whole)),
+        locations=(*at_switch, *stacks.locations),
         evidence=tuple(_evidence(mode, profile)),
         fix="Take set_detect_anomaly(True), or the with detect_anomaly(), out now that the NaN is found; to look for "
         "another, switch it on by an option.",
@@ -126,10 +126,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
 
 
 def _evidence(mode: AnomalyMode, profile: Profile) -> Iterator[str]:
-    whole, recorded_us = profile.critical.wall_us, mode.stacks.total_us
-    yield (
-        f"{percent(recorded_us / whole)} of the steady time is spent in format_stack, which torch calls for each op only in "
-        f"this mode{of_each_step(recorded_us, profile.steady_steps)}"
+    whole = profile.critical.wall_us
+    yield mode.stacks.share_spent(
+        "in format_stack, which torch calls for each op only in this mode"
     )
     if mode.backward_us:
         yield (
@@ -207,7 +206,7 @@ class AnomalyMode:
         )
         self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.switches = self._switches_in(profile)
-        self.stacks = self._recorded_stacks()
+        self.stacks = self._recorded_stacks(profile)
         self.backward_us = 0.0
         """Of the passes that check for NaN, or may do so."""
         self.backward: dict[Range, set[int]] = defaultdict(set)
@@ -238,12 +237,13 @@ class AnomalyMode:
         seen = 1 - self._gpu_use * whole_us / self.stacks.total_us
         return Range(STACKS.low * max(0.0, seen), STACKS.high)
 
-    def _recorded_stacks(self) -> LineTime:
+    def _recorded_stacks(self, profile: Profile) -> LineTime:
         """The time of ``format_stack``, which torch calls for each op that records a gradient, in this mode alone."""
         tops = self._tree.topmost(_formats_stack)
         owners = ((top, self.lines.owner(top)) for top in tops if not self._is_compiled(top))
         return calls_time(
-            self._tree,
+            profile,
+            self.lines,
             ((top, self.lines.line(owner)) for top, owner in owners if owner != NO_PARENT),
         )
 

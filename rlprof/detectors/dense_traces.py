@@ -59,7 +59,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in fading and adding them"),
-            f"seen there: {time.heaviest.table}",
+            f"seen there: {time.most.table}",
             "one entry is set at a time: most of the others are zero, or nearly so",
         ),
         fix="Fade and add only entries that were visited lately: keep their indices and traces in two short arrays, drop a trace that has faded below 0.001, "

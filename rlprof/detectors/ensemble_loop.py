@@ -64,8 +64,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         claimed = frozenset[int]().union(backward.nodes, *(saving.nodes for saving in savings))
         steps = tree.topmost(lambda frame: duty_of(frame) is Duty.MOVES_PARAMETERS)
         nodes = frozenset(node for top in steps for node in tree.subtree(top)) - claimed
-        savings += [backward, Saving(nodes, Range(0.0, _but_one(time.heaviest)))]
-    ensemble = time.heaviest.ensemble
+        savings += [backward, Saving(nodes, Range(0.0, _but_one(time.most)))]
+    ensemble = time.most.ensemble
     yield Finding(
         title=f"{ensemble.networks} networks are asked one after the other ({time.place})",
         savings=tuple(saving for saving in savings if saving.nodes),

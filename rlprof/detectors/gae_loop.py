@@ -83,9 +83,9 @@ def _in_torch(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"advantages or returns are reckoned in torch, row by row ({found.place})",
         savings=(Saving(found.time.nodes, removable),),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             f"the source shows a recursion from the last row of {loop.tensor} to the first, in small "
             "operations of torch",
             "no gradient is recorded there"
@@ -107,9 +107,9 @@ def _in_numpy(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"advantages or returns are reckoned in numpy, number by number ({found.place})",
         savings=(Saving(found.time.nodes, ARRAY_REMOVABLE),),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             f"the source shows a recursion from the last number of {found.heaviest.tensor} to the first; it is an "
             "array of numpy, an item of which costs several of a list",
         ),

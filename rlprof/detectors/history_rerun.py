@@ -80,7 +80,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is None:
         return
-    history = time.heaviest
+    history = time.most
     yield Finding(
         title=f"the {history.kind} goes through the history anew ({time.place})",
         savings=tuple(saving for rerun in found for saving in _savings(rerun)),

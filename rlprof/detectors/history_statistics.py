@@ -55,7 +55,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time = own_time(profile, lines, sums, MIN_SHARE)
     if time is None:
         return
-    told = time.heaviest.statistic
+    told = time.most.statistic
     yield Finding(
         title=f"{told.name} of all of {_shortened(told.container)}, each time ({time.place})",
         savings=tuple(

@@ -54,7 +54,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in the loop"),
-            f"it goes through {time.heaviest.numbers.container}",
+            f"it goes through {time.most.numbers.container}",
             "its turns do arithmetic, and none needs what another one has computed",
         ),
         fix="Keep them in arrays of numpy's, and let one operation work on all: weights += step * traces; traces *= decay. What is in a "

@@ -223,7 +223,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _item_by_item(profile: Profile) -> Iterable[Finding]:
     """Yield loops that give numpy one small array after the other."""
-    whole, values = profile.critical.wall_us, Values(profile.values)
+    values = Values(profile.values)
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     loops = {
         file: item_loops(module, values, file, lines.module)
@@ -234,20 +234,19 @@ def _item_by_item(profile: Profile) -> Iterable[Finding]:
     def calls(line: Frame, below: Frame) -> bool:
         return (below.file, below.function) in loops[line.file][line.line].helpers
 
-    time = lines_time(profile.steady, lines, loops, "numpy", calls)
-    if not whole or time.total_us < MIN_SHARE * whole:
+    time = lines_time(profile, lines, loops, "numpy", calls)
+    if not time.is_worth(MIN_SHARE):
         return
-    light = lines_time(profile.steady, lines, _light(loops), "numpy", calls).nodes
+    light = lines_time(profile, lines, _light(loops), "numpy", calls).nodes
     savings = (Saving(time.nodes - light, LOOPED), Saving(light, LOOPED_LIGHTLY))
     heaviest = time.heaviest
     loop = loops[heaviest.file][heaviest.line]
     yield Finding(
-        title=f"numpy works on one small array at a time ({short_place(heaviest)})",
+        title=f"numpy works on one small array at a time ({time.place})",
         savings=tuple(saving for saving in savings if saving.nodes),
-        locations=lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("in that loop"),
             f"it goes through {count(loop.items)} items of {loop.container}",
             f"seen there: {loop.array}",
         ),

@@ -66,7 +66,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in networks that are updated on them"),
-            _lengths_in_words(time.heaviest),
+            _lengths_in_words(time.most),
         ),
         fix="Fill up to the longest sequence of the batch, and put sequences of like length into one batch: "
         "torch.nn.utils.rnn.pad_sequence(sequences), or rows[:, : max(map(len, sequences))].",

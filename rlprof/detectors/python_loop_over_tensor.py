@@ -84,9 +84,9 @@ def _over_tensors(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
         savings=tuple(saving for saving in savings if saving.nodes),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             "the source shows that no turn needs the one before, and nothing but torch is called on them",
         ),
         fix="Do it for all at once: (a * b).sum(), torch.where(condition, x, y), x[index]. Where the numbers "
@@ -103,9 +103,9 @@ def _over_arrays(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
         savings=(Saving(found.time.nodes, _removable_of_array(loop.turns)),),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             f"{loop.tensor} is an array of numpy with {count(loop.turns)} rows, and no turn needs the one before",
         ),
         fix="Do it for all at once: np.exp(-(x - y) ** 2), np.where(condition, x, y), x[index]. Where the numbers are "

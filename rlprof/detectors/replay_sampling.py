@@ -27,7 +27,7 @@ from rlprof.source.replay import (
 )
 from rlprof.source.tensor_lists import tensor_of_seen_list
 from rlprof.source.values import Values
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
@@ -271,7 +271,6 @@ def _title(heaviest: Line, *, drawn: float, shuffled: float, looped: float) -> s
 
 def _searched(profile: Profile) -> Iterable[Finding]:
     """Yield searches of a place by a running sum over many weights."""
-    whole = profile.critical.wall_us
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
     values = Values(profile.values)
     sums = {
@@ -283,8 +282,8 @@ def _searched(profile: Profile) -> Iterable[Finding]:
         for file, text in profile.sources.items()
         if values.has(file)
     }
-    time = lines_time(profile.steady, lines, sums, "numpy")
-    if not whole or time.total_us < MIN_SHARE * whole:
+    time = lines_time(profile, lines, sums, "numpy")
+    if not time.is_worth(MIN_SHARE):
         return
     heaviest = time.heaviest
     found = sums[heaviest.file][heaviest.line]
@@ -292,10 +291,9 @@ def _searched(profile: Profile) -> Iterable[Finding]:
         title=f"a place in {found.container} is searched by a running sum, item by item "
         f"({short_place(Line(heaviest.file, found.line, ''))})",
         savings=(Saving(time.nodes, SEARCHED),),
-        locations=lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("in that loop"),
             f"{found.container} has {count(_weights(values, heaviest.file, found) or 0)} items",
         ),
         fix="Keep the weights in one array, and search all places at once: "

@@ -54,7 +54,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in these sums"),
-            f"the values of the states: {time.heaviest.values}",
+            f"the values of the states: {time.most.values}",
             "loops around it go through the states; a turn does arithmetic alone",
         ),
         fix="Write the table into arrays once, probabilities P (states, actions, states) and rewards R (states, actions), and take one product for "

@@ -76,7 +76,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     for frame in {tree.frame(node) for node in tree.hot_nodes()}:
         if (update := _seen_update(lines, values, frame)) is not None:
             updates.setdefault(frame.file, {}).setdefault(frame.line, update)
-    times = {kind: lines_time(tree, lines, _places(updates, kind)) for kind in MovedBy}
+    times = {kind: lines_time(profile, lines, _places(updates, kind)) for kind in MovedBy}
     weights = {line: us for time in times.values() for line, us in time.weights.items()}
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:

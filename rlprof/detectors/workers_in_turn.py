@@ -62,7 +62,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     # Where no core is free, nobody could work meanwhile.
     if time is None or profile.load.saturated:
         return
-    asked, is_beside = time.heaviest.round, time.heaviest.is_beside
+    asked, is_beside = time.most.round, time.most.is_beside
     loops = [loop for loop in loops if loop.is_beside == is_beside]
     workers = min((loop.round.workers or 0 for loop in loops), default=0) or None
     waited_us = sum(loop.waited_us for loop in loops)

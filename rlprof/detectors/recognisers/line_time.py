@@ -22,21 +22,57 @@ MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
 
 
-@dataclass(frozen=True, slots=True)
 class LineTime:
-    """Nodes of the steady phase, and the lines they are laid on."""
+    """Time of the steady phase: its nodes, and the lines of the user's that they are laid on."""
 
-    nodes: frozenset[int]
-    weights: Mapping[Line, float]
-    """µs by line."""
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        self.profile = profile
+        self.lines = lines
+        self.weights: dict[Line, float] = defaultdict(float)
+        """µs by line."""
+        self._nodes: set[int] = set()
+
+    def add(self, line: Line, us: float, nodes: Iterable[int]) -> None:
+        self.weights[line] += us
+        self._nodes.update(nodes)
+
+    def add_calls(self, top: int, line: Line) -> None:
+        """Add a call, with all that it calls."""
+        tree = self.lines.tree
+        self.add(line, tree.total_cost(top).wall_us, tree.subtree(top))
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        return frozenset(self._nodes)
 
     @property
     def total_us(self) -> float:
         return sum(self.weights.values())
 
+    def is_worth(self, least_share: float) -> bool:
+        """Tell whether it is at least that share of the critical time."""
+        whole = self.profile.critical.wall_us
+        return bool(whole) and bool(self.weights) and self.total_us >= least_share * whole
+
     @property
     def heaviest(self) -> Line:
         return heaviest_line(self.weights)
+
+    @property
+    def place(self) -> str:
+        """Where most of it is, in short."""
+        return short_place(self.heaviest)
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        return self.lines.shown_locations(self.weights, self.profile.critical.wall_us)
+
+    def share_spent(self, where: str, beside_us: float = 0.0) -> str:
+        """Tell which share of the time is spent ``where``, and how much in each step: with ``beside_us`` of no line."""
+        total = self.total_us + beside_us
+        share = percent(total / self.profile.critical.wall_us)
+        each = of_each_step(total, self.profile.steady_steps)
+        return f"{share} of the steady time is spent {where}{each}"
 
 
 class HasPlace(Protocol):
@@ -51,34 +87,20 @@ class HasPlace(Protocol):
 FoundT = TypeVar("FoundT", bound=HasPlace)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTime(Generic[FoundT]):
+class OwnTime(LineTime, Generic[FoundT]):
     """The own time of what was found, and that of which most was found."""
 
-    profile: Profile
-    lines: UserLines
-    weights: Mapping[Line, float]
-    """µs by line."""
-    heaviest: FoundT
+    def __init__(self, profile: Profile, lines: UserLines, found: Collection[FoundT]) -> None:
+        super().__init__(profile, lines)
+        self._found = found
 
     @property
-    def total_us(self) -> float:
-        return sum(self.weights.values())
+    def most(self) -> FoundT:
+        return max(self._found, key=lambda each: self.weights[each.place])
 
     @property
     def place(self) -> str:
-        """Where most of it is, in short."""
-        return short_place(self.heaviest.place)
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return self.lines.shown_locations(self.weights, self.profile.critical.wall_us)
-
-    def share_spent(self, where: str) -> str:
-        """Tell which share of the time is spent ``where``, and how much in each step."""
-        share = percent(self.total_us / self.profile.critical.wall_us)
-        each = of_each_step(self.total_us, self.profile.steady_steps)
-        return f"{share} of the steady time is spent {where}{each}"
+        return short_place(self.most.place)
 
 
 def own_time(
@@ -100,14 +122,10 @@ def time_by(
     least_share: float,
 ) -> OwnTime[FoundT] | None:
     """The same where ``us`` tells how much time each takes."""
-    weights: dict[Line, float] = defaultdict(float)
+    time = OwnTime(profile, lines, found)
     for each in found:
-        weights[each.place] += us(each)
-    whole = profile.critical.wall_us
-    if not whole or not found or sum(weights.values()) < least_share * whole:
-        return None
-    heaviest = max(found, key=lambda each: weights[each.place])
-    return OwnTime(profile, lines, weights, heaviest)
+        time.add(each.place, us(each), each.nodes)
+    return time if time.is_worth(least_share) else None
 
 
 def called_right_there(tree: CallTree, node: int, packages: Collection[str]) -> Iterator[int]:
@@ -118,7 +136,7 @@ def called_right_there(tree: CallTree, node: int, packages: Collection[str]) -> 
 
 
 def lines_time(
-    tree: CallTree,
+    profile: Profile,
     lines: UserLines,
     places: Mapping[str, Collection[int]],
     package: str = "torch",
@@ -127,8 +145,8 @@ def lines_time(
     """The time of the lines in ``places`` (numbers by file): their own, and of ``package`` right below them, and of the functions
     there for which ``calls`` holds, by the frame of the line and that of the function.
     """
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    tree, time = lines.tree, LineTime(profile, lines)
+    taken: set[int] = set()
     for node in tree.hot_nodes() if any(places.values()) else ():
         frame = tree.frame(node)
         if frame.line not in places.get(frame.file, ()) or not lines.is_yours(frame):
@@ -139,39 +157,36 @@ def lines_time(
             if installed_package(tree.frame(child).file) == package
             or calls(frame, tree.frame(child))
         )
-        claimed = {node}.union(*(tree.subtree(child) for child in below)) - nodes
-        nodes |= claimed
+        claimed = {node}.union(*(tree.subtree(child) for child in below)) - taken
+        taken |= claimed
         us = sum(tree.self_cost(each).wall_us for each in claimed)
         if us:
-            weights[lines.line(node)] += us
-    return LineTime(frozenset(nodes), weights)
+            time.add(lines.line(node), us, claimed)
+    return time
 
 
 def calls_time(
-    tree: CallTree,
+    profile: Profile,
+    lines: UserLines,
     calls: Iterable[tuple[int, Line]],
     is_other: Callable[[int, int], bool] = lambda _top, _node: False,
 ) -> LineTime:
     """The time of ``calls``, pairs of the node of one and the line it is laid on, none below another; without that of nodes below it which
     ``is_other`` says are no part of it, and of all below these.
     """
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    tree, time = lines.tree, LineTime(profile, lines)
     for top, line in calls:
         own = list(tree.subtree(top, partial(is_other, top)))
         if us := sum(tree.self_cost(node).wall_us for node in own):
-            nodes.update(own)
-            weights[line] += us
-    return LineTime(frozenset(nodes), weights)
+            time.add(line, us, own)
+    return time
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTime:
     """Time of the steady phase, in the loops of one kind."""
 
-    profile: Profile
     kind: TensorKind
-    lines: UserLines
     loops: Mapping[str, Mapping[int, TensorLoop]]
     """By file, and by the lines that do their work."""
     time: LineTime
@@ -186,24 +201,13 @@ class LoopTime:
         """Where the heaviest loop begins, in short."""
         return short_place(Line(self.time.heaviest.file, self.heaviest.line, ""))
 
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return self.lines.shown_locations(self.time.weights, self.profile.critical.wall_us)
-
-    @property
-    def evidence(self) -> str:
-        """Share of the time that it is, and how much in each step."""
-        share = percent(self.time.total_us / self.profile.critical.wall_us)
-        each = of_each_step(self.time.total_us, self.profile.steady_steps)
-        return f"{share} of the steady time is spent in that loop{each}"
-
     def nodes(self, *, of_numbers: bool) -> frozenset[int]:
         """The nodes of the loops over numbers, or of those over rows."""
         places = {
             file: frozenset(line for line, loop in found.items() if loop.of_numbers is of_numbers)
             for file, found in self.loops.items()
         }
-        return lines_time(self.profile.steady, self.lines, places, self.kind.package).nodes
+        return lines_time(self.time.profile, self.time.lines, places, self.kind.package).nodes
 
 
 def loop_time(
@@ -219,8 +223,5 @@ def loop_time(
         for file, text in profile.sources.items()
     }
     lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    time = lines_time(profile.steady, lines, loops, kind.package)
-    whole = profile.critical.wall_us
-    if not whole or time.total_us < MIN_SHARE * whole:
-        return None
-    return LoopTime(profile, kind, lines, loops, time)
+    time = lines_time(profile, lines, loops, kind.package)
+    return LoopTime(kind, loops, time) if time.is_worth(MIN_SHARE) else None
