@@ -42,7 +42,7 @@ _EMPTIES: Final = re.compile(
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     owners = ((node, lines.owner(node)) for node in tree.topmost(_empties))
     calls = {node: owner for node, owner in owners if owner != NO_PARENT}
     spent = calls_time(profile, lines, ((node, lines.line(owner)) for node, owner in calls.items()))

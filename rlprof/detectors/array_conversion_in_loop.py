@@ -119,7 +119,7 @@ class _Search:
     def __init__(self, profile: Profile) -> None:
         self._counted = profile.throughput.unit != "none"
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._by_line: dict[tuple[str, int], Conversion] = {}
         of_batches = replay_lines_by_file(profile.sources)
         of_histories: dict[str, set[int]] = defaultdict(set)
@@ -176,8 +176,7 @@ class _Search:
         if node == NO_PARENT:
             return None
         frame = self.tree.frame(node)
-        module = self.lines.module(frame.file)
-        return module.function_at(frame.line) if module else None
+        return self.lines.function(frame)
 
     def _runs_often(self, node: int) -> bool:
         return self._counted or self.lines.is_repeated(node)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Access
@@ -52,7 +52,7 @@ class _Accesses:
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.nodes = find_file_access(self.lines, Values(profile.values))
         if Access.REMOTE in self.nodes.values():
             self._leave_out_simulators(profile)
@@ -239,5 +239,5 @@ def _takes_bytes(frame: Frame) -> bool:
 DETECTOR: Final = Detector(
     id="blocking-io",
     name="files and servers that the training waits for",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
 from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -26,7 +26,7 @@ REMOVABLE: Final = Range(0.8, 1.0)
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, values))
 
@@ -79,5 +79,5 @@ def _evidence(time: LineTime) -> Iterable[str]:
 DETECTOR: Final = Detector(
     id="checkpoint-heavy",
     name="checkpoints that hold up the training",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -41,7 +41,7 @@ OF_LAYERS: Final = Range(0.0, 1.0)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     copies = list(RowCopiesSearch(profile, lines).found())
     time = own_time(profile, lines, copies, MIN_SHARE)
     if time is None:

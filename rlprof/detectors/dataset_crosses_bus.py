@@ -257,7 +257,7 @@ _FIXES: Final = {
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found: dict[HostWork, list[Upload]] = defaultdict(list)
     for upload in uploads_of_worked_on(profile, lines):
         if upload.work is HostWork.MADE_FLOATS or _fits(upload, profile):
@@ -280,7 +280,7 @@ def _of_lines(
     time = lines_time(profile, lines, places)
     if not time.is_worth(MIN_SHARE):
         return
-    of_run = UserLines(profile.whole, profile.sources, profile.started_package)
+    of_run = UserLines.of(profile, profile.whole)
     in_run = lines_time(profile, of_run, places)
     waiting = min(1.0, sum(upload.site.wait_us for upload in uploads) / max(1.0, in_run.total_us))
     copies = COPIES_LEFT[work]

@@ -204,7 +204,7 @@ class AnomalyMode:
             (1.0 if gpu.utilisation is None else gpu.utilisation for gpu in profile.gpus),
             default=0.0,
         )
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.switches = self._switches_in(profile)
         self.stacks = self._recorded_stacks(profile)
         self.backward_us = 0.0

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -34,7 +34,7 @@ _BY_PICKLE: Final = ("_pickle.dumps", "_pickle.loads")
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     time = LineTime(profile, lines)
     for top in tree.topmost(_copies_deeply):
         owner = lines.owner(top)
@@ -99,5 +99,5 @@ def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
 DETECTOR: Final = Detector(
     id="deepcopy-in-loop",
     name="objects copied deeply again and again",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

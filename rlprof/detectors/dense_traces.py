@@ -48,7 +48,7 @@ class _DenseTraces:
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found = _found(profile, lines)
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is None:

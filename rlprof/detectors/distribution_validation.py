@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.gpu_sync import waits_for_others
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
 from rlprof.device.host import DISTRIBUTIONS
@@ -42,7 +42,7 @@ _CHECKING: Final = frozenset({"__init__", "_validate_sample"})
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     checks = tree.topmost(_is_check)
     owners = ((entry, lines.owner(entry)) for entry in checks)
     time = calls_time(
@@ -118,6 +118,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 DETECTOR: Final = Detector(
     id="distribution-validation",
     name="torch.distributions that check their arguments at every step",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect_in_trace),
 )

@@ -177,7 +177,7 @@ def _telling_nodes(lines: UserLines, values: Values) -> frozenset[int]:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     interval = max(1, profile.critical.sample_interval_us)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     costs = _Collector(lines, Values(profile.values), _sites(profile, lines)).collect()
     wasted = {
         site: cost

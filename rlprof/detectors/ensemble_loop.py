@@ -52,7 +52,7 @@ PART_UNKNOWN: Final = calibrated(
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     search = NetworkLoops(profile, lines)
     loops = search.found()
     time = own_time(profile, lines, loops, MIN_SHARE)

@@ -35,7 +35,7 @@ class _Search:
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._values = Values(profile.values)
         self._classes: dict[str, dict[str, frozenset[str]]] = {}
         self._stepped = frozenset(

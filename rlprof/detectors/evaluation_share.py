@@ -54,7 +54,7 @@ _COUNTS_ITS_OWN: Final = frozenset(
 class _Search:
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._sources = profile.sources
         self._steps = {"step"}.union(
             *(step_loops(text).methods for text in profile.sources.values())

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.device.host import CallSite, call_sites
 from rlprof.device.kernels import FP64, kernels_named
@@ -60,7 +60,7 @@ _CPU: Final = "cpu"
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     network = _network_in_doubles(lines, Values(profile.values))
     if network is None or not _may_be_all_of_torchs_work(profile.values):
         return
@@ -150,6 +150,6 @@ def _places(view: TraceView, kernels: Iterable[Row]) -> tuple[TracePlace, ...]:
 DETECTOR: Final = Detector(
     id="fp64",
     name="networks in double precision",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect_in_trace),
 )

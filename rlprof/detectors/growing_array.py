@@ -64,7 +64,7 @@ class _GrowingStatement(NamedTuple):
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     known: dict[tuple[str, int], _GrowingStatement | None] = {}
     alone: set[int] = set()

@@ -75,7 +75,7 @@ OF_JOINING: Final = Range(0.5, 1.0)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found = RereadHistories(profile, lines).found()
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is None:

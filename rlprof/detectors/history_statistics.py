@@ -50,7 +50,7 @@ BESIDE_OTHERS: Final = 0.3
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     sums = [each for each in HistorySums(profile, lines).found() if _is_of_each_step(profile, each)]
     time = own_time(profile, lines, sums, MIN_SHARE)
     if time is None:

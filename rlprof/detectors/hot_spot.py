@@ -90,7 +90,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     if not whole:
         return
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     spots = [
         (spot, cost)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.crew_layouts import CrewWork, OtherLayout, best_change
 from rlprof.detectors.recognisers.crews import (
     Crew,
@@ -183,7 +183,7 @@ def _transport_nodes(
 
 def _locations(nodes: Iterable[int], profile: Profile) -> tuple[Location, ...]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     weights = lines.times((node, tree.self_cost(node).wall_us) for node in nodes)
     return lines.shown_locations(weights, max(1, profile.critical.wall_us))
 
@@ -317,5 +317,5 @@ def _steps(counts: Mapping[str, float]) -> float:
 DETECTOR: Final = Detector(
     id="ipc-per-step",
     name="messages between processes that cost more than the environment steps",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

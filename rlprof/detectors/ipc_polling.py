@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.claims import scaled
 from rlprof.detectors.recognisers.naps import (
     NO_DELAY,
@@ -98,7 +98,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if not found.loops and not found.questions:
         return
     weights = _weights(profile, found)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     theirs = _loop_of_a_library(profile, found)
     remainder = _without_naps(profile, found)
     yield Finding(
@@ -246,7 +246,7 @@ def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
     for activity in profile.activities:
         if activity is not found.worst and not activity.is_critical:
             continue
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, activity.tree)
         costs = activity.tree.self_costs()
         polling = found.loops | found.questions
         own = lines.times((node, cost.wall_us) for node, cost in costs if node in polling)
@@ -340,5 +340,5 @@ def _fix(found: _Polling) -> str:
 DETECTOR: Final = Detector(
     id="ipc-polling",
     name="loops and steps that ask again and again instead of waiting",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -62,7 +62,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if min(at_most, sum(parts.values())) < MIN_SHARE * max(1, working):
         return
     weights = _weights(profile, found)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     heaviest = heaviest_line(weights) if weights else None
     yield Finding(
         title="the model's weights are sent to other processes again and again"
@@ -77,7 +77,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _of_pulls(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found = pulled_weights(profile, lines)
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is not None:
@@ -121,7 +121,7 @@ def _busy_us(profile: Profile, found: Publishing) -> dict[str, float]:
 
 def _weights(profile: Profile, found: Publishing) -> dict[Line, float]:
     """Time of the user's lines, waits for others left out."""
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
 
     def us(node: int) -> int:
         cost = profile.steady.self_cost(node)

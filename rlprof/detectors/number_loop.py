@@ -43,7 +43,7 @@ OF_A_DICT: Final = 0.5
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     loops = NumberLoops(profile, lines).found()
     time = own_time(profile, lines, loops, MIN_SHARE)
     if time is None:

@@ -97,7 +97,7 @@ class _Search:
         """``told``: nodes whose time another finding has."""
         self._told = told
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.inside: set[int] = set()
         """Nodes of numpy's own functions."""
         self.on_lines: set[int] = set()
@@ -224,7 +224,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _item_by_item(profile: Profile) -> Iterable[Finding]:
     """Yield loops that give numpy one small array after the other."""
     values = Values(profile.values)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     loops = {
         file: item_loops(module, values, file, lines.module)
         for file in profile.sources

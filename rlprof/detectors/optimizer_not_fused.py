@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
@@ -86,7 +86,7 @@ FUSED_LAUNCHES: Final = calibrated(
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     made = {
         (file, call.line): call
         for file, text in profile.sources.items()
@@ -257,6 +257,6 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
 DETECTOR: Final = Detector(
     id="optimizer-not-fused",
     name="optimizers that go through the parameters one by one",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect_in_trace),
 )

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.claims import interpreter_lock_waits
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.libraries.base import Sink
@@ -104,7 +104,7 @@ class _Written:
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.output = find_output(self.lines, Values(profile.values))
         self.by_sink: dict[Sink, float] = defaultdict(float)
         self.weights: dict[Line, float] = defaultdict(float)
@@ -246,7 +246,7 @@ def _waits_for_writers(profile: Profile) -> Iterator[Saving]:
     for activity in profile.activities:
         if activity.is_main or activity.working_us < LEAST_THREAD * profile.steady_us:
             continue
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, activity.tree)
         nodes = find_output(lines, values).sinks
         busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
         if busy >= LEAST_THREAD * profile.steady_us:
@@ -300,5 +300,5 @@ def _conditions(written: _Written) -> str:
 DETECTOR: Final = Detector(
     id="output-per-step",
     name="log records, prints, metrics, rows and files that are written too often",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

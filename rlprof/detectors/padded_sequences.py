@@ -53,7 +53,7 @@ LONGEST: Final = 1.5
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found = padded_batches(profile, lines)
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is None:

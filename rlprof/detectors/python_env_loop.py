@@ -144,7 +144,7 @@ class _Search:
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
         self.sources = profile.sources
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.policy = _EnvLoopTime()
         self.steps = _EnvLoopTime()
         self.steps_us = 0.0

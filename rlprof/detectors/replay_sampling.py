@@ -139,7 +139,7 @@ class _SamplingTime:
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.nodes: dict[SamplingPart, set[int]] = {part: set() for part in SamplingPart}
         self.weights: dict[Line, float] = defaultdict(float)
         self.drawing_us = 0.0
@@ -271,7 +271,7 @@ def _title(heaviest: Line, *, drawn: float, shuffled: float, looped: float) -> s
 
 def _searched(profile: Profile) -> Iterable[Finding]:
     """Yield searches of a place by a running sum over many weights."""
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     sums = {
         file: {

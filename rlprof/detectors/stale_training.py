@@ -183,7 +183,7 @@ def _of_updates(
     removable = Range(1 - pace.usual.high / ratio, 1 - pace.usual.low / ratio)
     held_up = _held_up(profile, pace, nodes)
     left = Range(1 - held_up * removable.high, 1 - held_up * removable.low)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
     return Finding(
         title=f"the learner makes {ratio:.2g} updates for each new step",
@@ -271,7 +271,7 @@ def _beside(profile: Profile, learners: frozenset[int]) -> _Claim:
 
 def _heaviest_lines(profile: Profile, time_us: Mapping[int, int]) -> Mapping[Line, float]:
     """The user's lines with the most of ``time_us``, with their critical time."""
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     total: dict[Line, int] = defaultdict(int)
     critical: dict[Line, float] = defaultdict(float)
     for node, us in time_us.items():

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.worker_start import (
     agent_start,
     is_heavy,
@@ -81,7 +81,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     if not seen_to_its_end(profile):
         return
-    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, profile.start_up)
     found = _measure(profile.start_up, lines, left_out | workers.nodes if has_own else left_out)
     if not found.nodes and not found.set_up_nodes:
         return
@@ -237,5 +237,5 @@ def _fix(processes: int) -> str:
 DETECTOR: Final = Detector(
     id="startup-bound",
     name="start-up that outweighs the training after it",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

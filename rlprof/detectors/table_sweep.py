@@ -43,7 +43,7 @@ REMOVABLE: Final = calibrated(
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     sweeps = TableSweeps(profile, lines).found()
     time = own_time(profile, lines, sweeps, MIN_SHARE)
     if time is None:

@@ -70,7 +70,7 @@ MIN_TRACE_SHARE: Final = 0.01
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     updates = {file: dict(target_updates(text)) for file, text in profile.sources.items()}
     for frame in {tree.frame(node) for node in tree.hot_nodes()}:

@@ -92,7 +92,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _find(profile: Profile) -> tuple[_LinesOfKind, _LinesOfKind]:
     """Return the lines that make tensors of lists, and those that put long lists of tensors together."""
     tree, whole, values = profile.steady, profile.critical.wall_us, Values(profile.values)
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     known = {
         file: found for file, text in profile.sources.items() if (found := tensors_of_lists(text))
     }

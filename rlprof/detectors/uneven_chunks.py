@@ -61,7 +61,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     # Where no core is free, the others could not work either.
     if profile.load.saturated or profile.steady_us < LEAST_STEADY_US:
         return
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     for rounds in _found(profile, lines):
         workers = [
             worker

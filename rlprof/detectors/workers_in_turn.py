@@ -55,7 +55,7 @@ _ALL_TASKS: Final = "Give it all tasks first, then take the results in a second 
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     loops = [loop for loop in RequestLoops(profile, lines).found() if loop.round.workers != 1]
     whole = profile.critical.wall_us
     time = time_by(lambda loop: loop.share * whole, profile, lines, loops, MIN_SHARE)

@@ -177,7 +177,7 @@ def _grown_lines(
 
     The sampler's sums are of the whole run: what only start-up did is left out by its stacks.
     """
-    lines = UserLines(profile.whole, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, profile.whole)
     busy: dict[Line, int] = defaultdict(int)
     running: dict[tuple[int, int], Line] = {}
     for activity in profile.activities:

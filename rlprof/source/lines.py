@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 from rlprof.libraries.known import files_of
 from rlprof.model.calltree import CallTree, handed_down, nearest
 from rlprof.model.finding import Location
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.started import is_console_script
-from rlprof.syntax.module import SourceModule, Statement, parse
+from rlprof.syntax.module import Function, SourceModule, Statement, parse
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 _INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")
@@ -55,6 +56,12 @@ class UserLines:
         self._loops: dict[int, bool] = {NO_PARENT: False}
         self._driven: dict[int, bool] = {NO_PARENT: False}
 
+    @classmethod
+    def of(cls, profile: Profile, tree: CallTree | None = None) -> UserLines:
+        """Those of a profile's ``tree``: of its steady phase, where none is given."""
+        tree = profile.steady if tree is None else tree
+        return cls(tree, profile.sources, profile.started_package)
+
     def module(self, file: str) -> SourceModule | None:
         """The parsed source of ``file``; ``None`` when it is not in the run file or unreadable."""
         text = self._sources.get(file)
@@ -69,6 +76,11 @@ class UserLines:
         """All statements on the line that ``frame`` was in."""
         module = self.module(frame.file)
         return module.statements_at(frame.line) if module else ()
+
+    def function(self, frame: Frame) -> Function | None:
+        """The function that ``frame`` was in, as its source has it."""
+        module = self.module(frame.file)
+        return module.function_at(frame.line) if module else None
 
     def owner(self, node: int) -> int:
         """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``.
@@ -137,8 +149,7 @@ class UserLines:
         if outer:
             return outer
         # Before Python 3.11 a comprehension's frame does not say whose it is.
-        module = self.module(frame.file)
-        function = module.function_at(frame.line) if module else None
+        function = self.function(frame)
         return function.qualname if function else "<module>"
 
     def times(self, times: Iterable[tuple[int, float]]) -> dict[Line, float]:

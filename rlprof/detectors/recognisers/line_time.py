@@ -222,6 +222,6 @@ def loop_time(
         }
         for file, text in profile.sources.items()
     }
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     time = lines_time(profile, lines, loops, kind.package)
     return LoopTime(kind, loops, time) if time.is_worth(MIN_SHARE) else None

@@ -127,7 +127,7 @@ class LoadedBatches:
     def __init__(self, profile: Profile) -> None:
         self._tree = profile.steady
         self._sources = profile.sources
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.nodes: set[int] = set()
         self.other_nodes: set[int] = set()
         """Nodes of other work on single items."""

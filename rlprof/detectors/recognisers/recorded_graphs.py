@@ -38,7 +38,7 @@ class RecordedGraphs:
     """Where gradients are on, as far as stacks and sources tell."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._tree = profile.steady
         self._sources = profile.sources
 

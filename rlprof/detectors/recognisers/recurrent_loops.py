@@ -133,7 +133,7 @@ class RecurrentLoops:
 
     def __init__(self, profile: Profile) -> None:
         self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._values = Values(profile.values)
         self._backward = BackwardPass(profile, self.lines)
         self.weights: dict[Line, float] = defaultdict(float)

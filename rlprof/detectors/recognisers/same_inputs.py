@@ -87,7 +87,7 @@ class SameInputs:
     """Finds pure work whose inputs were the same at each look."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._values = Values(profile.values)
         self._tree = profile.steady
         self._known: dict[Frame, PureWork | None] = {}
@@ -134,7 +134,7 @@ class SameInputs:
         for around in (node, *self._tree.ancestors(node)):
             frame = self._tree.frame(around)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-            function = module.function_at(frame.line) if module else None
+            function = self.lines.function(frame) if module else None
             if module is not None and function is not None and function.node.name == "__init__":
                 methods = {
                     other.node.name

@@ -48,7 +48,7 @@ class SlowCalls:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self._values = Values(profile.values)
         self._slow_lines = SlowLines(self.lines, self._values)
         self._diagonal: dict[str, bool] = {}
