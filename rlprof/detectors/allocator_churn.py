@@ -50,7 +50,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         return
     allocating = _allocating(tree, {tree.nodes[owner].parent for owner in calls.values()})
     allocating -= spent.nodes
-    their_us = sum(tree.self_cost(node).wall_us for node in allocating)
+    their_us = tree.cost_of(allocating).wall_us
     again_us = min(their_us, ALLOCATED_ANEW * spent.total_us)
     yield Finding(
         title=f"the GPU's cached memory is given back in the loop ({spent.place})",

@@ -198,7 +198,7 @@ class _Search:
                 last_name(frame.function) in conversion.other_calls or is_policy_file(frame.file)
             ):
                 mine.extend(self.tree.subtree(child, self._is_users))
-        us = sum(self.tree.self_cost(own_node).wall_us for own_node in mine)
+        us = self.tree.cost_of(mine).wall_us
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
@@ -255,7 +255,7 @@ class _Search:
         return claim.only_searches and self._us(claim) < SHORTEST_SEARCH_US * searches
 
     def _us(self, claim: _ConversionTime) -> int:
-        return sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
+        return self.tree.cost_of(claim.nodes).wall_us
 
     def removable(self, claim: _ConversionTime, steps: float) -> Range:
         """All but what the array operations cost that take the place of the claim's lines."""
@@ -303,7 +303,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         if candidate.nodes and not search.is_short(candidate, steps)
     ]
     nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
-    total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+    total = profile.steady.cost_of(nodes).wall_us
     matched = sum(claim.matched_us for claim in claims)
     if not whole or total / whole < MIN_SHARE:
         return

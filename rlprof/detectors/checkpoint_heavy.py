@@ -60,7 +60,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _evidence(time: LineTime) -> Iterable[str]:
     profile, lines = time.profile, time.lines
-    asleep = sum(profile.steady.self_cost(node).idle_us for node in time.nodes)
+    asleep = profile.steady.cost_of(time.nodes).idle_us
     yield (
         f"{percent(time.total_us / profile.critical.wall_us)} of the steady time is spent in saving, "
         f"{percent(asleep / time.total_us)} of it asleep for the disk"

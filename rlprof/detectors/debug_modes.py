@@ -261,7 +261,7 @@ class AnomalyMode:
         ]
         if self.switches and not any(switch.checks for switch in self.switches.values()):
             return
-        self.backward_us = sum(self._tree.self_cost(each).wall_us for each in nodes)
+        self.backward_us = self._tree.cost_of(nodes).wall_us
         if self.is_on_gpu:
             checked = CHECKED_ON_GPU
         elif self.backward_us <= self.stacks.total_us:

@@ -146,7 +146,7 @@ class _Collector:
         new = set(more) - self._claimed
         self._claimed |= new
         nodes |= new
-        return sum(self._tree.self_cost(node).wall_us for node in new)
+        return self._tree.cost_of(new).wall_us
 
     def _claim_below(self, nodes: set[int], top: int) -> int:
         """Claim ``top`` and all it called, unless that was done from further up."""
@@ -333,7 +333,7 @@ def _savings(
     savings = [Saving(formatting, Range(1.0, 1.0))] if formatting else []
     savings += [Saving(working, Range(0.0, 1.0))] if working else []
     for site, cost in costs.items():
-        own_us = sum(tree.self_cost(node).wall_us for node in cost.own)
+        own_us = tree.cost_of(cost.own).wall_us
         if own_us:
             kept = min(1.0, (cost.logging_us + ZERO_SEEN * interval_us) / own_us)
             kept = 1.0 if site.working else kept  # C may have done it.

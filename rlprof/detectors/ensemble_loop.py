@@ -63,7 +63,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if backward is not None:
         claimed = frozenset[int]().union(backward.nodes, *(saving.nodes for saving in savings))
         steps = tree.topmost(lambda frame: duty_of(frame) is Duty.MOVES_PARAMETERS)
-        nodes = frozenset(node for top in steps for node in tree.subtree(top)) - claimed
+        nodes = tree.subtrees(steps) - claimed
         savings += [backward, Saving(nodes, Range(0.0, _but_one(time.most)))]
     ensemble = time.most.ensemble
     yield Finding(

@@ -92,7 +92,7 @@ def _finding(
                 weights[lines.line(owner)] += cost.busy_us
     if not weights:
         return
-    sold = sum(profile.steady.self_cost(node).busy_us for node in nodes)
+    sold = profile.steady.cost_of(nodes).busy_us
     # Threads beside the main one have no probe: much of their work is on lines that are not known.
     whole = sum(taker.working_us for taker in turn_takers) / sum(weights.values())
     # What is not on the critical path gains nothing by being quicker.

@@ -95,7 +95,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         made.update(making)
         line = lines.line(node)
         all_of_it = (node, *joining, *making)
-        time.add(line, sum(tree.self_cost(part).wall_us for part in all_of_it), all_of_it)
+        time.add(line, tree.cost_of(all_of_it).wall_us, all_of_it)
         grown[line] = growth
     if not time.is_worth(MIN_SHARE):
         return

@@ -78,7 +78,7 @@ def _is_of_each_step(profile: Profile, found: HistorySum) -> bool:
     value = found.statistic.value
     if not value.is_array:
         return True
-    spent_us = sum(profile.steady.self_cost(node).wall_us for node in found.nodes)
+    spent_us = profile.steady.cost_of(found.nodes).wall_us
     least_us = profile.steady_steps * (value.numbers or 0) * LEAST_US_OF_A_NUMBER
     return 0 < least_us <= spent_us
 

@@ -88,7 +88,7 @@ class _Polling:
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     found = _find(profile)
-    asked_us = sum(profile.steady.self_cost(node).wall_us for node in found.questions)
+    asked_us = profile.steady.cost_of(found.questions).wall_us
     if not whole:
         return
     if found.part < MIN_POLLING:
@@ -194,7 +194,7 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
     if held_up.nodes:
         yield Saving(held_up.nodes, scaled(NO_DELAY, held_up.part))
     nodes = frozenset(found.loops)
-    wall = sum(tree.self_cost(node).wall_us for node in nodes)
+    wall = tree.cost_of(nodes).wall_us
     if not wall:
         return
     if profile.load.saturated:
@@ -297,7 +297,7 @@ def _verdict(profile: Profile, found: _Polling) -> str:
     """Return what the loops' time is on this host: somebody's core, a delay, or nothing."""
     load = profile.load
     if load.saturated:
-        cpu = sum(profile.steady.self_cost(node).wall_us for node in found.loops)
+        cpu = profile.steady.cost_of(found.loops).wall_us
         return (
             f"the {load.cores:g} cores are full, and the loops take "
             f"{percent(cpu / max(1, profile.critical.wall_us))} of the CPU time"

@@ -63,9 +63,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         tree.total_cost(call).wall_us for call in search.graphs.calls() if search.records(call)
     )
     part = min(1.0, time.total_us / asked_us)
-    backward = frozenset(
-        node for top in tree.topmost(computes_gradients) for node in tree.subtree(top)
-    )
+    backward = tree.subtrees(tree.topmost(computes_gradients))
     removable = Range(BACKWARD.low * part, BACKWARD.high * part)
     savings = (Saving(time.nodes, GRAPH), Saving(backward, removable))
     yield Finding(

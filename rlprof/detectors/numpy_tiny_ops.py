@@ -163,7 +163,7 @@ class _Search:
             if is_counted or self._is_overhead(working, unless_seen=name in calls.names):
                 inside = working + self._below(called.dispatchers)
                 self.inside.update(inside)
-                call_us = self.us(inside)
+                call_us = self.tree.cost_of(inside).wall_us
                 us += call_us
                 self.names[name] += call_us
                 confirmed = True
@@ -200,7 +200,7 @@ class _Search:
 
         ``unless_seen`` is the answer where there are too few samples to tell.
         """
-        total = self.us(nodes)
+        total = self.tree.cost_of(nodes).wall_us
         if total < self._least_us:
             return unless_seen
         by_line: dict[tuple[str, int], float] = defaultdict(float)
@@ -208,9 +208,6 @@ class _Search:
             frame = self.tree.frame(node)
             by_line[frame.file, frame.line] += self.tree.self_cost(node).wall_us
         return max(by_line.values()) <= OVERHEAD_SHARE * total
-
-    def us(self, nodes: Iterable[int]) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -269,7 +266,10 @@ def _on_numbers(profile: Profile, told: frozenset[int]) -> Iterable[Finding]:
     search = _Search(profile, told)
     search.run()
     whole = profile.critical.wall_us
-    inside, on_lines = search.us(search.inside), search.us(search.on_lines)
+    inside, on_lines = (
+        search.tree.cost_of(search.inside).wall_us,
+        search.tree.cost_of(search.on_lines).wall_us,
+    )
     total = inside + on_lines
     if not whole or not total or total / whole < MIN_SHARE:
         return

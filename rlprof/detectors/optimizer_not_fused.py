@@ -105,7 +105,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         nodes = {node for node in tree.subtree(step) if lines.owner(node) == owner}
         claimed[kind] |= nodes
         line = lines.line(step if owner == NO_PARENT else owner)
-        time.add(line, sum(tree.self_cost(node).wall_us for node in nodes), nodes)
+        time.add(line, tree.cost_of(nodes).wall_us, nodes)
     if not time.is_worth(MIN_SHARE):
         return
     names = {name for kind in claimed for name in _KINDS[kind][0]}

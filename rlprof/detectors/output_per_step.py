@@ -169,11 +169,9 @@ class _Written:
     @property
     def is_shared(self) -> bool:
         """True if a good part of the time is on lines that call something else in C, too."""
-        shared = sum(
-            self.tree.self_cost(node).wall_us
-            for node in self.output.sinks
-            if node in self.output.shared
-        )
+        shared = self.tree.cost_of(
+            node for node in self.output.sinks if node in self.output.shared
+        ).wall_us
         return shared > SHARED * self.us
 
     def savings(self) -> Iterator[Saving]:
@@ -248,7 +246,7 @@ def _waits_for_writers(profile: Profile) -> Iterator[Saving]:
             continue
         lines = UserLines.of(profile, activity.tree)
         nodes = find_output(lines, values).sinks
-        busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
+        busy = activity.tree.cost_of(nodes).busy_us
         if busy >= LEAST_THREAD * profile.steady_us:
             held_us += busy
             processes.add(activity.process)

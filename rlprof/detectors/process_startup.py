@@ -214,7 +214,7 @@ def _maker(start: WorkerStart, profile: Profile) -> _Maker | None:
 def _describe_maker(activity: Activity, profile: Profile) -> _Maker:
     steady = max(1, profile.steady_us)
     nodes = making_nodes(activity.tree)
-    busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
+    busy = activity.tree.cost_of(nodes).busy_us
     waits = [
         wait
         for wait in profile.waits
@@ -222,7 +222,7 @@ def _describe_maker(activity: Activity, profile: Profile) -> _Maker:
     ]
     lines = UserLines.of(profile, activity.tree)
     waited = sum(wait.wall_us for wait in waits)
-    making = sum(activity.tree.self_cost(node).wall_us for node in nodes)
+    making = activity.tree.cost_of(nodes).wall_us
     both = sum(
         activity.tree.self_cost(node).idle_us for wait in waits for node in wait.nodes & nodes
     )

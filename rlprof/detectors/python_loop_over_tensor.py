@@ -117,16 +117,16 @@ def _over_arrays(profile: Profile) -> Iterable[Finding]:
 def _over_steps(profile: Profile) -> Iterable[Finding]:
     """Yield loops that ask a recurrent network for one step after the other, in updates."""
     loops, whole = RecurrentLoops(profile), profile.critical.wall_us
-    forward = loops.us(loops.nodes)
+    forward = loops.tree.cost_of(loops.nodes).wall_us
     if not whole or forward < MIN_SHARE * whole:
         return
-    heaviest = max(loops.found, key=lambda loop: loops.us(loop.nodes))
+    heaviest = max(loops.found, key=lambda loop: loops.tree.cost_of(loop.nodes).wall_us)
     backward = loops.backward()
     spent = f"{percent(forward / whole)} of the steady time is spent in that loop" + of_each_step(
         forward, profile.steady_steps
     )
     if backward is not None:
-        spent += f", and {percent(loops.us(backward.nodes) / whole)} in backward passes, which go through its steps as well"
+        spent += f", and {percent(loops.tree.cost_of(backward.nodes).wall_us / whole)} in backward passes, which go through its steps as well"
     yield Finding(
         title=f"a recurrent network is asked for one time step after the other ({short_place(heaviest.place)})",
         savings=(

@@ -127,7 +127,7 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
         if None not in invariant.turns
         else 0
     )
-    nodes = frozenset(below for node in invariant.nodes for below in profile.steady.subtree(node))
+    nodes = profile.steady.subtrees(invariant.nodes)
     inputs = ", ".join(sorted(invariant.inputs)[:_SHOWN])
     callers = " and ".join(sorted(invariant.between))
     by, hand = (f"by {callers} ", f", and hand the result to {callers}") if callers else ("", "")

@@ -206,10 +206,7 @@ class _SamplingTime:
         return bool(shapes) and all(prod(shape[1:]) < LONG_ROW for shape in shapes)
 
     def us(self, part: SamplingPart) -> float:
-        return self.us_in(self.nodes[part])
-
-    def us_in(self, nodes: Iterable[int]) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in nodes)
+        return self.tree.cost_of(self.nodes[part]).wall_us
 
 
 def _is_draw(frame: Frame) -> bool:
@@ -242,7 +239,9 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
         removable = LOOPED if found.rows_are_short() else Range(UNKNOWN_SIZE.low, LOOPED.high)
         savings.append(Saving(frozenset(found.nodes[SamplingPart.LOOP]), removable))
     if gathered:
-        savings.append(Saving(nodes, _removable(found, gathered - found.us_in(listed))))
+        savings.append(
+            Saving(nodes, _removable(found, gathered - found.tree.cost_of(listed).wall_us))
+        )
     if listed:
         savings.append(Saving(listed, ITEM_BY_ITEM))
     if shuffled:
@@ -358,7 +357,7 @@ def _of_lists(found: _SamplingTime, part: SamplingPart, whole: float) -> str:
     """The time in which tensors are made of lists, in words that follow the time of the part."""
     if part is not SamplingPart.GATHER or not found.listed:
         return ""
-    us = {name: found.us_in(nodes) for name, nodes in found.listed.items()}
+    us = {name: found.tree.cost_of(nodes).wall_us for name, nodes in found.listed.items()}
     dearest = max(us, key=lambda name: us[name])
     return f", {percent(sum(us.values()) / whole)} of it item by item, as of {dearest}"
 

@@ -304,7 +304,7 @@ def _evidence(
     elif load.saturated:
         learning = sum(us for process, us in load.by_process if process in pace.learners)
         yield f"the CPUs are full, and {percent(learning / max(1, load.got_us))} of them learns"
-    elif held_up := sum(profile.steady.self_cost(node).wall_us for node in nodes):
+    elif held_up := profile.steady.cost_of(nodes).wall_us:
         yield f"processes that step wait {percent(held_up / profile.critical.wall_us)} of their time for it"
     else:
         yield "the CPUs are not full, and nobody waits for it: the updates hold up no step"

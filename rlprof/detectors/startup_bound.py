@@ -74,7 +74,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     # What workers import is told by its own detector, process-startup, where it is much.
     has_own = is_heavy(workers, profile)
     left_out = agent_start(profile.start_up)
-    agent_us = sum(profile.start_up.self_cost(node).wall_us for node in left_out)
+    agent_us = profile.start_up.cost_of(left_out).wall_us
     start_up = max(0, profile.start_up_us - agent_us)
     told = start_up - workers.us if has_own else start_up
     if not wall or told < MIN_START_UP_US or told / wall < MIN_SHARE:

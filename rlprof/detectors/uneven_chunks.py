@@ -188,7 +188,7 @@ def _savings(
     work = frozenset(node for worker in workers for node in worker.tree.hot_nodes()) - waits
     savings = []
     for nodes in (waits, work):
-        own_us = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+        own_us = profile.steady.cost_of(nodes).wall_us
         sold_us = min(wanted_us, own_us)
         if sold_us > 0:
             part = sold_us / own_us

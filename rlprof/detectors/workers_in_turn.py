@@ -120,7 +120,7 @@ def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Sav
         if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
         for node in wait.nodes
     )
-    waited_us = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+    waited_us = profile.steady.cost_of(nodes).wall_us
     if waited_us:
         part = share_us / waited_us
         yield Saving(nodes, Range(min(1.0, part * removable.low), min(1.0, part * removable.high)))

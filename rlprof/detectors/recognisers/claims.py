@@ -18,8 +18,8 @@ def working_time(
     working = frozenset(nodes) - waiting
     if any(tree.self_cost(node).wall_us for node in working):
         yield Saving(working, removable)
-    wall = sum(tree.self_cost(node).wall_us for node in waiting)
-    busy = sum(tree.self_cost(node).busy_us for node in waiting)
+    wall = tree.cost_of(waiting).wall_us
+    busy = tree.cost_of(waiting).busy_us
     if busy:
         yield Saving(waiting, scaled(removable, busy / wall))
 
@@ -42,8 +42,8 @@ def interpreter_lock_waits(
         # Elsewhere the line's own work is most of its time, and others may explain that.
         if 2 * tree.self_cost(node).idle_us >= tree.self_cost(node).wall_us > 0
     }
-    wall = sum(tree.self_cost(node).wall_us for node in nodes)
-    idle = sum(tree.self_cost(node).idle_us for node in nodes)
+    wall = tree.cost_of(nodes).wall_us
+    idle = tree.cost_of(nodes).idle_us
     if idle:
         yield Saving(frozenset(nodes), scaled(removable, min(idle, held_us) / wall))
 

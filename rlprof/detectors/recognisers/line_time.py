@@ -109,7 +109,7 @@ def own_time(
     """The own time of ``found``; None where all of it is less than ``least_share`` of the critical time."""
 
     def own_us(each: FoundT) -> float:
-        return sum(profile.steady.self_cost(node).wall_us for node in each.nodes)
+        return profile.steady.cost_of(each.nodes).wall_us
 
     return time_by(own_us, profile, lines, found, least_share)
 
@@ -159,7 +159,7 @@ def lines_time(
         )
         claimed = {node}.union(*(tree.subtree(child) for child in below)) - taken
         taken |= claimed
-        us = sum(tree.self_cost(each).wall_us for each in claimed)
+        us = tree.cost_of(claimed).wall_us
         if us:
             time.add(lines.line(node), us, claimed)
     return time
@@ -177,7 +177,7 @@ def calls_time(
     tree, time = lines.tree, LineTime(profile, lines)
     for top, line in calls:
         own = list(tree.subtree(top, partial(is_other, top)))
-        if us := sum(tree.self_cost(node).wall_us for node in own):
+        if us := tree.cost_of(own).wall_us:
             time.add(line, us, own)
     return time
 

@@ -131,7 +131,7 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
         for node in tree.hot_nodes():
             if tree.nodes[node].parent in inside or serves_queues(tree.frame(node)):
                 inside.add(node)
-        us = sum(tree.self_cost(node).busy_us for node in inside)
+        us = tree.cost_of(inside).busy_us
         found.all_us += us
         if activity.process in senders:
             found.own_us += us

@@ -97,16 +97,19 @@ class BackwardPass:
             if not self._is_off(top)
             for node in self._tree.subtree(top)
         )
-        own = self._us(claimed & recorded)
-        others = self._us(recorded) - own
+        own = self._tree.cost_of(claimed & recorded).wall_us
+        others = self._tree.cost_of(recorded).wall_us - own
         tops = self._tree.topmost(computes_gradients)
-        nodes = frozenset(node for top in tops for node in self._tree.subtree(top)) - claimed
+        nodes = self._tree.subtrees(tops) - claimed
         if not own or not nodes:
             return None
         low = own / (own + BACKWARD_SPREAD * others)
         high = own / (own + others / BACKWARD_SPREAD)
-        whole = max(1.0, self._us(claimed))
-        parts = [(self._us(saving.nodes) / whole, saving.removable) for saving in forward]
+        whole = max(1.0, self._tree.cost_of(claimed).wall_us)
+        parts = [
+            (self._tree.cost_of(saving.nodes).wall_us / whole, saving.removable)
+            for saving in forward
+        ]
         return Saving(
             nodes,
             Range(
@@ -123,6 +126,3 @@ class BackwardPass:
             if self._graphs.are_off(node) or (text and frame.line in without_gradients(text)):
                 return True
         return False
-
-    def _us(self, nodes: frozenset[int]) -> float:
-        return sum(self._tree.self_cost(node).wall_us for node in nodes)

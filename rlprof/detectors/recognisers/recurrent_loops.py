@@ -145,14 +145,11 @@ class RecurrentLoops:
         self.found = [
             look.told for look in looked.values() if look.told is not None and look.is_sure
         ]
-        self._claim(frozenset(node for top in asked for node in self.tree.subtree(top)))
+        self._claim(self.tree.subtrees(asked))
 
     @property
     def nodes(self) -> frozenset[int]:
         return frozenset[int]().union(*(loop.nodes for loop in self.found))
-
-    def us(self, nodes: frozenset[int] | set[int]) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
     def backward(self) -> Saving | None:
         """Return what goes of the backward pass: as much as of the loops, of the part that is theirs."""
@@ -236,7 +233,7 @@ class RecurrentLoops:
                 new = set(self.tree.subtree(node)) - found.nodes
                 found.nodes |= new
                 found.networks |= new & networks
-                self.weights[self.lines.line(node)] += self.us(new)
+                self.weights[self.lines.line(node)] += self.tree.cost_of(new).wall_us
 
 
 def _recurrent_loop(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:

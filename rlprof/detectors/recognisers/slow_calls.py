@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final
@@ -110,7 +110,7 @@ class SlowCalls:
 
     def _take_in(self, top: int, call: SlowCall, line: Line) -> None:
         spent, goes = self.spent[call], self._own_work(top, call) - self._within(top, call.works)
-        us = self._us(goes)
+        us = self._tree.cost_of(goes).wall_us
         spent.nodes[call.removable].update(goes)
         spent.weights[line] += us
         spent.called[last_name(self._tree.frame(top).function)] += us
@@ -145,7 +145,7 @@ class SlowCalls:
                 node for statement in self.lines.statements(frame) for node in statement.walk()
             ]
             asked = sum(isinstance(node, ast.Call | ast.BinOp | ast.Subscript) for node in nodes)
-            us = sum(self._us(self._own_work(top, call)) for top in calls)
+            us = sum(self._tree.cost_of(self._own_work(top, call)).wall_us for top in calls)
             most_us = call.each_step_up_to_us * max(1, asked) * self._profile.steady_steps
             for top in calls if us <= most_us else ():
                 self._take_in(top, call, line)
@@ -189,9 +189,9 @@ class SlowCalls:
     def _is_overhead(self, top: int, call: SlowCall) -> bool:
         """Tell whether most of a call is spent on what does not depend on how much it works on."""
         most_us = _MOSTLY * self._tree.total_cost(top).wall_us
-        if call.checks and self._us(self._within(top, call.checks)) <= most_us:
+        if call.checks and self._tree.cost_of(self._within(top, call.checks)).wall_us <= most_us:
             return False
-        return not call.works or self._us(self._within(top, call.works)) < most_us
+        return not call.works or self._tree.cost_of(self._within(top, call.works)).wall_us < most_us
 
     def _within(self, top: int, files: str) -> set[int]:
         """Nodes of a call in ``files``, with what they call; none where no files are given."""
@@ -199,9 +199,6 @@ class SlowCalls:
             return set()
         called = [self._tree.nodes[node] for node in sorted(self._tree.subtree(top))]
         return below(called, (node.id for node in called if re.search(files, node.frame.file)))
-
-    def _us(self, nodes: Iterable[int]) -> int:
-        return sum(self._tree.self_cost(node).wall_us for node in nodes)
 
     def _fits(self, owner: int, top: int, call: SlowCall) -> bool:
         """Tell whether what it is called with was seen to be of a size for which there is a cheaper way."""
@@ -304,9 +301,7 @@ class SlowCalls:
                 else []
             )
             spent.nodes[done.part].update((node, *below))
-            spent.weights[line] += sum(
-                tree.self_cost(claimed).wall_us for claimed in (node, *below)
-            )
+            spent.weights[line] += tree.cost_of((node, *below)).wall_us
             spent.seen[line] = done.seen
 
 

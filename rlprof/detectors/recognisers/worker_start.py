@@ -85,7 +85,7 @@ def worker_start(profile: Profile) -> WorkerStart:
         processes=processes,
         at_once=_usually_alive(processes, profile.run.wall_us),
         nodes=nodes,
-        us=sum(profile.start_up.self_cost(node).wall_us for node in nodes),
+        us=profile.start_up.cost_of(nodes).wall_us,
     )
 
 
