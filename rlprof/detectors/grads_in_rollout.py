@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.graph_asked import GraphUse
-from rlprof.detectors.recognisers.graph_names import differentiates, is_environment_step
+from rlprof.detectors.recognisers.graph_asked import GraphUse, differentiates, is_environment_step
 from rlprof.detectors.recognisers.graph_use import GraphUses
 from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.detectors.recognisers.recorded_graphs import (

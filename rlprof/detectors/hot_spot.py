@@ -19,10 +19,9 @@ from rlprof.model.recording import (
     NO_STACK_FUNCTION,
     Frame,
 )
-from rlprof.source.callees import calls_compiled
 from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import Values, calls_compiled, value_of
 from rlprof.syntax.module import Statement, called_name
 from rlprof.syntax.nodes import given_to
 from rlprof.syntax.origin import Origin, origin

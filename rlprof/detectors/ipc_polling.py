@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.claims import scaled
+from rlprof.detectors.recognisers.line_time import scaled
 from rlprof.detectors.recognisers.naps import (
     NO_DELAY,
     HeldUp,

@@ -7,8 +7,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
-from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.detectors.recognisers.line_time import (
+    interpreter_lock_waits,
+    own_time,
+    scaled,
+    working_time,
+)
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing, pulled_weights
 from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.claims import interpreter_lock_waits
+from rlprof.detectors.recognisers.line_time import interpreter_lock_waits
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.calibration import calibrated

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
+from rlprof.detectors.recognisers.line_time import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.transport import LARGE_BYTES, below, find_transport
 from rlprof.libraries.base import Transport

@@ -7,7 +7,7 @@ from math import floor
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.claims import scaled, working_time
+from rlprof.detectors.recognisers.line_time import scaled, working_time
 from rlprof.detectors.recognisers.transport import find_transport
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving

@@ -27,12 +27,12 @@ from rlprof.pace.phases import process_phases
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
 from rlprof.profile.activities import SteadyThreads, describe_activities, sum_threads, wait_graph
-from rlprof.profile.bound import find_bound
 from rlprof.profile.component_costs import marked_phases, measure_components, process_components
 from rlprof.profile.components import classify_components
 from rlprof.profile.critical import (
     CriticalThreads,
     describe_critical,
+    find_bound,
     find_critical_threads,
     place_threads,
 )
@@ -44,7 +44,7 @@ from rlprof.profile.native_threads import measure_gpus, measure_threads
 from rlprof.profile.quality import quality_notes
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.timeline import timeline_of
-from rlprof.source.started import started_package
+from rlprof.source.lines import started_package
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 
 _READ_LIBRARIES_FROM: Final = 0.01

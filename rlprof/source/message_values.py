@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rlprof.source.callees import callee
 from rlprof.source.value import Value
+from rlprof.source.values import callee
 from rlprof.syntax.dependencies import inputs_of_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name

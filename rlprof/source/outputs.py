@@ -10,10 +10,9 @@ from typing import Final
 
 from rlprof.libraries.base import Access, Sink
 from rlprof.model.recording import Frame
-from rlprof.source.callees import callee
 from rlprof.source.lines import UserLines
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import Values, callee, value_of
 from rlprof.source.written_names import NUMPY, own_name
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name

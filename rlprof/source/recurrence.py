@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.source.carried import carried
+from rlprof.source.loop_turns import carried
 from rlprof.source.recurrent_values import (
     FIRST,
     NOTHING,

@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.source.carried import carried
+from rlprof.source.loop_turns import carried
 from rlprof.source.written_names import NUMPY
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import (

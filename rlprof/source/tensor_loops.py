@@ -10,14 +10,15 @@ from functools import lru_cache
 from math import prod
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.source.carried import carried, keeps_state
 from rlprof.source.loop_turns import (
     FEW,
     are_numbers_of_rows,
     bound_names,
+    carried,
     counted,
     goes_backwards,
     is_short,
+    keeps_state,
 )
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor

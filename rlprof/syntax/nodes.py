@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 
@@ -80,3 +80,16 @@ def single_targets(*targets: ast.expr) -> Iterator[ast.expr]:
             yield from single_targets(*target.elts)
         else:
             yield target
+
+
+def parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
+    """The parts of ``value`` that each part of ``target`` gets."""
+    both = (target, value)
+    if not all(isinstance(side, ast.Tuple | ast.List) for side in both):
+        return None
+    targets, parts = (side.elts for side in both if isinstance(side, ast.Tuple | ast.List))
+    if len(targets) != len(parts) or any(
+        isinstance(part, ast.Starred) for part in (*targets, *parts)
+    ):
+        return None
+    return parts

@@ -16,10 +16,9 @@ from rlprof.detectors.recognisers.conversions import (
     ConversionKind,
 )
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import calls_compiled
 from rlprof.source.container_types import PLAIN_CALLS
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import calls_compiled, value_of
 from rlprof.syntax.module import SourceModule, called_name
 from rlprof.syntax.nodes import calls_in
 

@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import callee
 from rlprof.source.container_types import (
     PLAIN_CALLS,
     VIEWS,
@@ -25,7 +24,7 @@ from rlprof.source.container_types import (
     types_of,
 )
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import callee, value_of
 from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import (
     Comprehension,

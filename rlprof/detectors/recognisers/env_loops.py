@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.carried import carried
+from rlprof.source.loop_turns import carried
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse
+from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, scope_of
 from rlprof.detectors.recognisers.graph_flow import Flow
-from rlprof.detectors.recognisers.graph_scope import scope_of
 from rlprof.syntax.module import Function, SourceModule, called_name, parse
 
 _DEEPEST: Final = 4

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.small_arrays import SCALAR_CALLS
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import callee
 from rlprof.source.container_types import VIEWS
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.dependencies import inputs_of_function
 from rlprof.syntax.module import Function, SourceModule, called_name, variables_read
 from rlprof.syntax.nodes import nodes_in

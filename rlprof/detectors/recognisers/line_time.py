@@ -1,4 +1,4 @@
-"""The time that some lines of the user's spend in what they call, and that of loops that take tensors or arrays apart."""
+"""The time that lines of the user's spend in what they call, that of loops that take tensors or arrays apart, and savings of such time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
+from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import CallTree
-from rlprof.model.finding import Location
+from rlprof.model.finding import Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
@@ -225,3 +226,45 @@ def loop_time(
     lines = UserLines.of(profile)
     time = lines_time(profile, lines, loops, kind.package)
     return LoopTime(kind, loops, time) if time.is_worth(MIN_SHARE) else None
+
+
+def working_time(
+    tree: CallTree, nodes: Collection[int], kinds: Mapping[int, WaitKind], removable: Range
+) -> Iterator[Saving]:
+    """Yield savings of the busy time of ``nodes``: what waits for others there is not the fix's."""
+    waiting = frozenset(node for node in nodes if kinds.get(node) in FOR_OTHERS)
+    working = frozenset(nodes) - waiting
+    if any(tree.self_cost(node).wall_us for node in working):
+        yield Saving(working, removable)
+    wall = tree.cost_of(waiting).wall_us
+    busy = tree.cost_of(waiting).busy_us
+    if busy:
+        yield Saving(waiting, scaled(removable, busy / wall))
+
+
+def interpreter_lock_waits(
+    profile: Profile, processes: Collection[int], held_us: float, removable: Range
+) -> Iterator[Saving]:
+    """Yield savings of the time that critical threads of ``processes`` wait for the GIL.
+
+    Never more than ``held_us``, the busy time of the threads that the fix takes away.
+    """
+    tree = profile.steady
+    nodes = {
+        node
+        for wait in profile.waits
+        if wait.kind is WaitKind.GIL
+        and wait.process in processes
+        and wait.thread in profile.critical.threads
+        for node in wait.nodes
+        # Elsewhere the line's own work is most of its time, and others may explain that.
+        if 2 * tree.self_cost(node).idle_us >= tree.self_cost(node).wall_us > 0
+    }
+    wall = tree.cost_of(nodes).wall_us
+    idle = tree.cost_of(nodes).idle_us
+    if idle:
+        yield Saving(frozenset(nodes), scaled(removable, min(idle, held_us) / wall))
+
+
+def scaled(removable: Range, part: float) -> Range:
+    return Range(removable.low * part, removable.high * part)

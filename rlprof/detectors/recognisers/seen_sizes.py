@@ -13,9 +13,8 @@ from rlprof.detectors.recognisers.small_arrays import (
     SCALAR_CALLS,
     elements_of,
 )
-from rlprof.source.callees import Callee, callee
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import Callee, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, receiver
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.source.callees import Callee
+from rlprof.source.values import Callee
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
 from rlprof.syntax.nodes import nodes_in
 
