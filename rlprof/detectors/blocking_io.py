@@ -18,9 +18,8 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
-from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.outputs import file_access, works_in_memory
+from rlprof.source.outputs import file_access, kind_of, works_in_memory
 from rlprof.source.values import Values
 from rlprof.source.wait_kinds import wait_of
 from rlprof.syntax.origin import Origin, origin

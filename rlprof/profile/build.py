@@ -36,14 +36,13 @@ from rlprof.profile.critical import (
     find_critical_threads,
     place_threads,
 )
-from rlprof.profile.fold import Folded, fold, steady_quarters
+from rlprof.profile.fold import Folded, fold, steady_quarters, timeline_of
 from rlprof.profile.hang import describe_hang
 from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.profile.memory import measure_memory
 from rlprof.profile.native_threads import measure_gpus, measure_threads
 from rlprof.profile.quality import quality_notes
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
-from rlprof.profile.timeline import timeline_of
 from rlprof.source.lines import started_package
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 

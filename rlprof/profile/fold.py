@@ -13,6 +13,7 @@ from rlprof.model.calltree import Cost
 from rlprof.model.profile import Quarter
 from rlprof.model.recording import Recording
 from rlprof.pace.pace import Pace
+from rlprof.pace.times import Times
 
 QUARTERS: Final = 4
 
@@ -160,3 +161,33 @@ def steady_quarters(
         if thread in critical and steady.first <= window <= steady.last:
             costs[(window - steady.first) * QUARTERS // windows][node] += wall_us
     return tuple(Quarter(made, dict(spent)) for made, spent in zip(steps, costs, strict=True))
+
+
+def timeline_of(recording: Recording, times: Times, places: bytearray) -> Timeline:
+    """A window's length goes to those that work in it, a process that steps already included; waits
+    get what is left. A process alone thus keeps its time as it is.
+    """
+    count = len(recording.windows)
+    active, idle = [0] * count, [0] * count
+    for thread in recording.threads:
+        if not thread.is_main:
+            continue
+        for window in range(count):
+            cell = times.at(thread.id, window)
+            works = times.busy_us[cell] + times.waiting_import_us[cell]
+            active[window] += works
+            if places[cell] == TimeTree.START_UP:
+                idle[window] += times.idle_us[cell] - times.waiting_import_us[cell]
+    scales = [
+        _share_out(window.length_us, active[window.id], idle[window.id])
+        for window in recording.windows
+    ]
+    return Timeline([scale for scale, _ in scales], [scale for _, scale in scales])
+
+
+def _share_out(length: int, active: int, idle: int) -> tuple[float, float]:
+    """Scales of active and of idle time so that together they do not exceed ``length``."""
+    if active >= length:
+        return (length / active if active else 1.0), 0.0
+    left = length - active
+    return 1.0, (min(1.0, left / idle) if idle else 1.0)

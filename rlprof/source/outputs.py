@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
-from rlprof.libraries.base import Access, Sink
+from rlprof.libraries.base import Access, Library, Sink
+from rlprof.libraries.known import files_of
 from rlprof.model.recording import Frame
-from rlprof.source.lines import UserLines
+from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, callee, value_of
 from rlprof.source.written_names import NUMPY, own_name
@@ -18,6 +19,9 @@ from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
 from rlprof.syntax.nodes import given_to
+from rlprof.syntax.origin import Origin, origin_of_file
+
+Kind = TypeVar("Kind")
 
 _BUFFERS: Final = frozenset({"BytesIO", "StringIO"})
 
@@ -259,3 +263,30 @@ def _is_in_memory(argument: ast.expr, statement: Statement, known: Mapping[str, 
     if isinstance(argument, ast.Name) and statement.function is not None:
         made = only_value(statement.function, argument.id)
     return isinstance(made, ast.Call) and called_name(made) in _BUFFERS
+
+
+def kind_of(
+    functions: Mapping[Kind, str], told: Callable[[Library], Mapping[Kind, str]]
+) -> Callable[[Frame], Kind | None]:
+    """A look-up of the first kind whose files, as libraries have them under ``told``, and whose functions a frame is of.
+
+    ``functions`` has a regular expression for each kind, in the order in which they count. Files of the user's are of none.
+    """
+    known = [(kind, _files(kind, told), re.compile(pattern)) for kind, pattern in functions.items()]
+
+    @lru_cache(maxsize=4096)
+    def kinds_in(file: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+        if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
+            return ()
+        return tuple((kind, names) for kind, is_one, names in known if is_one(file))
+
+    @lru_cache(maxsize=65536)
+    def look_up(frame: Frame) -> Kind | None:
+        name = last_name(frame.function)
+        return next((kind for kind, names in kinds_in(frame.file) if names.search(name)), None)
+
+    return look_up
+
+
+def _files(kind: Kind, told: Callable[[Library], Mapping[Kind, str]]) -> Callable[[str], bool]:
+    return files_of(lambda library: told(library).get(kind))

@@ -19,9 +19,8 @@ from rlprof.libraries.questions import is_of_log_records, slow_call_of
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
-from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import UserLines, begins_process, last_name
-from rlprof.source.outputs import METHODS, output
+from rlprof.source.outputs import METHODS, kind_of, output
 from rlprof.source.values import Values, callee
 from rlprof.source.wait_kinds import wait_of
 from rlprof.source.waiting_calls import may_wait
