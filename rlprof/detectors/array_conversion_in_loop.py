@@ -16,12 +16,13 @@ from rlprof.detectors.recognisers.conversion_cost import (
 )
 from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
 from rlprof.detectors.recognisers.history_sums import HistorySums
+from rlprof.detectors.recognisers.line_time import Search
 from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, heaviest_line, last_name, short_place
 from rlprof.source.replay import replay_lines_by_file
 from rlprof.source.tensor_lists import seen_tensor_lines
 from rlprof.source.tensor_loops import tensor_loops
@@ -113,13 +114,12 @@ class _ConversionTime:
         return self.kinds == {ConversionKind.SEARCH}
 
 
-class _Search:
+class _Search(Search):
     """Finds conversions in the source and their time in the call tree."""
 
     def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
         self._counted = profile.throughput.unit != "none"
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
         self._by_line: dict[tuple[str, int], Conversion] = {}
         of_batches = replay_lines_by_file(profile.sources)
         of_histories: dict[str, set[int]] = defaultdict(set)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import Search
 from rlprof.detectors.recognisers.output import find_output, saving_calls
 from rlprof.libraries.base import Access
 from rlprof.model.activity import WaitKind
@@ -45,12 +46,11 @@ _FIXES: Final[Mapping[Access, str]] = {
 }
 
 
-class _Accesses:
+class _Accesses(Search):
     """Access to files on the critical threads: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
+        super().__init__(profile)
         self.nodes = find_file_access(self.lines, Values(profile.values))
         if Access.REMOTE in self.nodes.values():
             self._leave_out_simulators(profile)

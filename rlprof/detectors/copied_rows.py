@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.detectors.recognisers.line_time import Search, own_time
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.histories import Level, handed_over
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.nodes import assigned
 
@@ -97,13 +97,11 @@ class RowCopies:
     """True if the line asks further networks, whose work cannot be told from that on the copies."""
 
 
-class RowCopiesSearch:
+class RowCopiesSearch(Search):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
+        super().__init__(profile, lines)
         self._with_others: set[Line] = set()
         """Lines that ask a network beside those that are given copies."""
 
@@ -113,21 +111,21 @@ class RowCopiesSearch:
         handed: dict[int, Copied] = {}
         """By node: other callers of the same function may hand over no copies."""
         asking = [
-            part for part in self._tree.hot_nodes() if self._values and self._is_looked_at(part)
+            part for part in self.tree.hot_nodes() if self.values and self._is_looked_at(part)
         ]
         for node in asking:
-            for statement in self._lines.statements(self._tree.frame(node)):
+            for statement in self.lines.statements(self.tree.frame(node)):
                 self._look(node, statement, made_there, handed)
         nodes: dict[Line, set[int]] = defaultdict(set)
         told: dict[Line, Copied] = {}
         for node in asking:
-            line = self._lines.line(node)
+            line = self.lines.line(node)
             copied = made_there.get(line) or handed.get(node)
             if copied is not None:
                 told.setdefault(line, copied)
                 nodes[line].update(self._work_at(node))
         for line, copied in told.items():
-            files = {self._tree.frame(place).file for place in nodes[line]}
+            files = {self.tree.frame(place).file for place in nodes[line]}
             # Dropout is asked for copies on purpose: it answers to each with another network.
             if not any(map(_RANDOM.search, files)):
                 yield RowCopies(
@@ -139,14 +137,14 @@ class RowCopiesSearch:
                 )
 
     def _is_looked_at(self, node: int) -> bool:
-        frame = self._tree.frame(node)
-        return self._lines.is_yours(frame) and self._values.has(frame.file)
+        frame = self.tree.frame(node)
+        return self.lines.is_yours(frame) and self.values.has(frame.file)
 
     def _work_at(self, node: int) -> Iterator[int]:
         yield node
-        for child in self._tree.children(node):
-            if not self._lines.is_yours(self._tree.frame(child)):
-                yield from self._tree.subtree(child)
+        for child in self.tree.children(node):
+            if not self.lines.is_yours(self.tree.frame(child)):
+                yield from self.tree.subtree(child)
 
     def _look(
         self,
@@ -156,15 +154,15 @@ class RowCopiesSearch:
         handed: dict[int, Copied],
     ) -> None:
         """Note whether a network is given copies in ``statement``: made in the same function, or handed over by the caller of ``node``."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
-        known = self._values.of(frame.file, statement)
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
+        known = self.values.of(frame.file, statement)
         asked = _asked_for(statement, known)
         if module is None or asked is None:
             return
         given = asked.variable
         if asked.has_others:
-            self._with_others.add(self._lines.line(node))
+            self._with_others.add(self.lines.line(node))
         written = _written(given, statement, module)
         if not written:
             for expression, at in self._handed_over(node, given, statement):
@@ -174,7 +172,7 @@ class RowCopiesSearch:
         source = _source(written[0]) if len(written) == 1 else None
         if source is None:
             return
-        around = {**self._values.within(frame.file, frame.function), **known}
+        around = {**self.values.within(frame.file, frame.function), **known}
         is_all = source in around
         if not is_all:
             # The line that makes the copies takes no time, so that nobody looked there.
@@ -183,19 +181,19 @@ class RowCopiesSearch:
                     around[source] = value
         copied = _copied(written[0], around, known[given], is_all=is_all)
         if copied is not None:
-            made_there.setdefault(self._lines.line(node), copied)
+            made_there.setdefault(self.lines.line(node), copied)
 
     def _handed_over(
         self, node: int, name: str, statement: Statement
     ) -> Iterator[tuple[ast.expr, Mapping[str, Value]]]:
         """Yield what the next of the user's lines above hands over as the parameter ``name``, with what was seen there."""
-        frames = map(self._tree.frame, self._tree.ancestors(node))
-        above = next(filter(self._lines.is_yours, frames), None)
-        module = self._lines.module(above.file) if above is not None else None
+        frames = map(self.tree.frame, self.tree.ancestors(node))
+        above = next(filter(self.lines.is_yours, frames), None)
+        module = self.lines.module(above.file) if above is not None else None
         if above is None or module is None:
             return
-        for caller in self._lines.statements(above):
-            level = Level(module, caller, self._values.of(above.file, caller))
+        for caller in self.lines.statements(above):
+            level = Level(module, caller, self.values.of(above.file, caller))
             for given in handed_over(name, statement.function, level):
                 yield given, level.known
 

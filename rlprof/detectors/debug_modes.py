@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
-from rlprof.detectors.recognisers.line_time import LineTime, calls_time
+from rlprof.detectors.recognisers.line_time import LineTime, Search, calls_time
 from rlprof.detectors.recognisers.recorded_graphs import computes_gradients
 from rlprof.device.blocking import is_launch
 from rlprof.device.host import HostThreads
@@ -20,7 +20,7 @@ from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import Line, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.nodes import calls_in, lines_of
 from rlprof.tracefile.regions import BACKWARD
@@ -195,16 +195,15 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
     )
 
 
-class AnomalyMode:
+class AnomalyMode(Search):
     """Time that it takes, and the lines that switch it on."""
 
     def __init__(self, profile: Profile) -> None:
-        self._tree = profile.steady
+        super().__init__(profile)
         self._gpu_use = max(
             (1.0 if gpu.utilisation is None else gpu.utilisation for gpu in profile.gpus),
             default=0.0,
         )
-        self.lines = UserLines.of(profile)
         self.switches = self._switches_in(profile)
         self.stacks = self._recorded_stacks(profile)
         self.backward_us = 0.0
@@ -217,7 +216,7 @@ class AnomalyMode:
     def least_us(self) -> float:
         """Time (µs) that the mode takes at least."""
         checks_us = sum(
-            part.low * self._tree.self_cost(node).wall_us
+            part.low * self.tree.self_cost(node).wall_us
             for part, nodes in self.backward.items()
             for node in nodes
         )
@@ -239,7 +238,7 @@ class AnomalyMode:
 
     def _recorded_stacks(self, profile: Profile) -> LineTime:
         """The time of ``format_stack``, which torch calls for each op that records a gradient, in this mode alone."""
-        tops = self._tree.topmost(_formats_stack)
+        tops = self.tree.topmost(_formats_stack)
         owners = ((top, self.lines.owner(top)) for top in tops if not self._is_compiled(top))
         return calls_time(
             profile,
@@ -248,20 +247,20 @@ class AnomalyMode:
         )
 
     def _is_compiled(self, node: int) -> bool:
-        above = self._tree.nodes[node].parent
+        above = self.tree.nodes[node].parent
         return above != NO_PARENT and any(
-            _COMPILES.search(self._tree.frame(ancestor).file)
-            for ancestor in self._tree.ancestors(above)
+            _COMPILES.search(self.tree.frame(ancestor).file)
+            for ancestor in self.tree.ancestors(above)
         )
 
     def _look_at_backward(self) -> None:
         """Take in the backward passes. The engine is written in C++: its time is that of the frame that calls it."""
         nodes = [
-            part for part in self._tree.hot_nodes() if computes_gradients(self._tree.frame(part))
+            part for part in self.tree.hot_nodes() if computes_gradients(self.tree.frame(part))
         ]
         if self.switches and not any(switch.checks for switch in self.switches.values()):
             return
-        self.backward_us = self._tree.cost_of(nodes).wall_us
+        self.backward_us = self.tree.cost_of(nodes).wall_us
         if self.is_on_gpu:
             checked = CHECKED_ON_GPU
         elif self.backward_us <= self.stacks.total_us:
@@ -274,7 +273,7 @@ class AnomalyMode:
 
     def _is_switched_on(self, node: int) -> bool:
         """Tell whether the source shows that the mode is on at ``node``, with its checks."""
-        above = [self._tree.frame(ancestor) for ancestor in self._tree.ancestors(node)]
+        above = [self.tree.frame(ancestor) for ancestor in self.tree.ancestors(node)]
         return any(
             switch.is_sure
             and switch.checks

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.detectors.recognisers.line_time import Search, own_time
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass, asks_network
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
@@ -20,7 +20,7 @@ from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn, paths
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.nodes import given_to, nodes_in
 
@@ -114,53 +114,48 @@ class NetworkLoop:
     """The forward passes of its networks."""
 
 
-class NetworkLoops:
+class NetworkLoops(Search):
     """Looks for them in the steady phase."""
-
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
 
     def found(self) -> list[NetworkLoop]:
         loops: dict[Line, NetworkLoop] = {}
         looked: dict[Line, Ensemble | None] = {}
-        for asker, asked in self._asked_by_you() if self._values else ():
-            line = self._lines.line(asker)
+        for asker, asked in self._asked_by_you() if self.values else ():
+            line = self.lines.line(asker)
             if line not in looked:
                 looked[line] = self._ensemble_at(asker)
             ensemble = looked[line]
             if ensemble is not None:
                 loop = loops.setdefault(line, NetworkLoop(line, ensemble))
-                loop.nodes.update(self._tree.subtree(asked))
+                loop.nodes.update(self.tree.subtree(asked))
         return list(loops.values())
 
     def _asked_by_you(self) -> Iterator[tuple[int, int]]:
         """Yield the nodes of the user's that ask a network, each with that of the call; networks may be within others."""
-        for node in self._tree.hot_nodes():
-            parent = self._tree.nodes[node].parent
-            is_yours = parent != NO_PARENT and self._lines.is_yours(self._tree.frame(parent))
-            if is_yours and asks_network(self._tree.frame(node)):
+        for node in self.tree.hot_nodes():
+            parent = self.tree.nodes[node].parent
+            is_yours = parent != NO_PARENT and self.lines.is_yours(self.tree.frame(parent))
+            if is_yours and asks_network(self.tree.frame(node)):
                 yield parent, node
 
     def of_calls(self, nodes: Iterable[int]) -> float:
         """Return the part of the networks' time that Python takes to call their layers: the larger it is, the less there is to compute."""
         whole = calls = 0
         for node in nodes:
-            us = self._tree.self_cost(node).wall_us
+            us = self.tree.self_cost(node).wall_us
             whole += us
-            calls += us if _CALLS.search(self._tree.frame(node).file) else 0
+            calls += us if _CALLS.search(self.tree.frame(node).file) else 0
         return calls / whole if whole else 0.0
 
     def _ensemble_at(self, node: int) -> Ensemble | None:
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
-        statement = self._lines.statement(frame)
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
+        statement = self.lines.statement(frame)
         if module is None or statement is None:
             return None
-        known = self._values.of(frame.file, statement)
+        known = self.values.of(frame.file, statement)
         for turns in turns_at(module, frame.line):
-            seen = {**self._values.between(frame.file, turns.lines), **known}
+            seen = {**self.values.between(frame.file, turns.lines), **known}
             if (found := _asked(turns, seen)) is not None:
                 return found
         return None

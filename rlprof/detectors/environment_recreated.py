@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import LineTime
+from rlprof.detectors.recognisers.line_time import LineTime, Search
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import UserLines, last_name
+from rlprof.source.lines import last_name
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, assigned_variable
 from rlprof.syntax.origin import Origin, origin
 
@@ -30,13 +30,11 @@ _INTERFACE: Final = frozenset({"reset", "step"})
 """Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
 
 
-class _Search:
+class _Search(Search):
     """Finds where environments are made in the steady phase, over and over."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
-        self._values = Values(profile.values)
+        super().__init__(profile)
         self._classes: dict[str, dict[str, frozenset[str]]] = {}
         self._stepped = frozenset(
             (value.file, last_name(value.type))
@@ -95,9 +93,9 @@ class _Search:
         return self._classes[frame.file].get(function.class_name, frozenset()) >= _INTERFACE
 
     def _stepped_in(self, file: str) -> Iterator[Value]:
-        module = self.lines.module(file) if self._values.has(file) else None
+        module = self.lines.module(file) if self.values.has(file) else None
         for step in _steps(module) if module else ():
-            stepped = value_of(step.owner, self._values.of(file, step.statement))
+            stepped = value_of(step.owner, self.values.of(file, step.statement))
             if stepped is not None and module and _is_asked(step, module):
                 yield stepped
 
@@ -108,7 +106,7 @@ class _Search:
         statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
         if statement is None:
             return False
-        known: Mapping[str, Value] = self._values.of(frame.file, statement)
+        known: Mapping[str, Value] = self.values.of(frame.file, statement)
         for call in statement.walk():
             callee = value_of(call.func, known) if isinstance(call, ast.Call) else None
             if callee is not None and callee.made and callee.is_environment:

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import called_right_there, own_time
+from rlprof.detectors.recognisers.line_time import Search, called_right_there, own_time
 from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -21,7 +21,7 @@ from rlprof.source.histories import JOINS, Level, is_history
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrent_values import recurrent_kind
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, called_name
@@ -122,23 +122,21 @@ class RereadHistory:
     """Nodes of callers that join the observations of the history."""
 
 
-class RereadHistories:
+class RereadHistories(Search):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
+        super().__init__(profile, lines)
         self._parts = profile.parts
-        self._lines = lines
-        self._values = Values(profile.values)
         self._graphs = RecordedGraphs(profile)
 
     def found(self) -> list[RereadHistory]:
         told: dict[Line, RereadHistory | None] = {}
         calls: dict[Line, list[ast.Call]] = {}
-        for node in self._tree.hot_nodes() if self._values else ():
-            if not self._lines.is_yours(self._tree.frame(node)):
+        for node in self.tree.hot_nodes() if self.values else ():
+            if not self.lines.is_yours(self.tree.frame(node)):
                 continue
-            line = self._lines.line(node)
+            line = self.lines.line(node)
             if line not in calls:
                 calls[line] = [*self._recurrent_calls(node)]
             if not calls[line] or not self._asks_for_an_action(node):
@@ -147,15 +145,15 @@ class RereadHistories:
                 asked = (self._asked(node, line, call) for call in calls[line])
                 told[line] = next((reread for reread in asked if reread is not None), None)
             if (history := told[line]) is not None:
-                history.nodes.update((node, *called_right_there(self._tree, node, ("torch",))))
+                history.nodes.update((node, *called_right_there(self.tree, node, ("torch",))))
                 history.joining.update(self._joining(node))
         return [reread for reread in told.values() if reread is not None]
 
     def _recurrent_calls(self, node: int) -> Iterator[ast.Call]:
         """Yield the calls of recurrent networks on the line of a node."""
-        frame = self._tree.frame(node)
-        for statement in self._lines.statements(frame):
-            known = self._values.of(frame.file, statement)
+        frame = self.tree.frame(node)
+        for statement in self.lines.statements(frame):
+            known = self.values.of(frame.file, statement)
             for call in statement.walk():
                 network = value_of(call.func, known) if isinstance(call, ast.Call) else None
                 if isinstance(call, ast.Call) and network and recurrent_kind(network) in _KINDS:
@@ -165,13 +163,13 @@ class RereadHistories:
         """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
         if self._parts and self._parts[node] in _ASKING:
             return True
-        above = (node, *self._tree.ancestors(node))
+        above = (node, *self.tree.ancestors(node))
         return any(map(self._graphs.may_be_off, above)) and not any(map(self._updates, above))
 
     def _updates(self, node: int) -> bool:
         """Tell whether its function makes gradients, and begins no episode: the targets of an update are computed without them, too."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
         function = module.function_at(frame.line) if module is not None else None
         calls = {
             called_name(call)
@@ -200,23 +198,23 @@ class RereadHistories:
 
     def _levels(self, node: int) -> Iterator[Level]:
         """Yield the statement of ``node`` and those of the user's lines above it."""
-        for above in (node, *self._tree.ancestors(node)):
-            frame = self._tree.frame(above)
-            module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
+        for above in (node, *self.tree.ancestors(node)):
+            frame = self.tree.frame(above)
+            module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
             statement = module.statement_at(frame.line) if module is not None else None
             if module is not None and statement is not None:
-                yield Level(module, statement, self._values.of(frame.file, statement))
+                yield Level(module, statement, self.values.of(frame.file, statement))
 
     def _joining(self, node: int) -> Iterator[int]:
         """Yield callers whose line makes a tensor of a list that was seen to be of as many lengths."""
-        for above in self._tree.ancestors(node):
-            frame = self._tree.frame(above)
-            if not self._lines.is_yours(frame):
+        for above in self.tree.ancestors(node):
+            frame = self.tree.frame(above)
+            if not self.lines.is_yours(frame):
                 continue
-            known = self._values.between(frame.file, range(frame.line, frame.line + 1))
+            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
             joined = (
                 value_of(given, known)
-                for statement in self._lines.statements(frame)
+                for statement in self.lines.statements(frame)
                 for call in statement.calls()
                 if called_name(call) in JOINS
                 for given in call.args
@@ -225,7 +223,7 @@ class RereadHistories:
                 value and value.is_container and len(value.counts) >= FEWEST_SIZES
                 for value in joined
             ):
-                yield from called_right_there(self._tree, above, ("torch", "numpy"))
+                yield from called_right_there(self.tree, above, ("torch", "numpy"))
 
 
 def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozenset[int]:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.detectors.recognisers.line_time import Search, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.source.written_names import NUMPY, root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import SourceModule, called_name
@@ -111,30 +111,28 @@ class NumberLoop:
     nodes: set[int] = field(default_factory=set)
 
 
-class NumberLoops:
+class NumberLoops(Search):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
+        super().__init__(profile, lines)
         self._parameters = Parameters(profile.sources, profile.run.command)
 
     def found(self) -> list[NumberLoop]:
         loops: dict[tuple[str, int], NumberLoop] = {}
-        for node, _ in sorted(self._tree.self_costs()) if self._values else ():
-            frame = self._tree.frame(node)
-            if not self._lines.is_yours(frame) or not self._values.has(frame.file):
+        for node, _ in sorted(self.tree.self_costs()) if self.values else ():
+            frame = self.tree.frame(node)
+            if not self.lines.is_yours(frame) or not self.values.has(frame.file):
                 continue
-            module = self._lines.module(frame.file)
+            module = self.lines.module(frame.file)
             for turns in turns_at(module, frame.line) if module is not None else ():
-                known = self._values.between(frame.file, turns.lines)
+                known = self.values.between(frame.file, turns.lines)
                 numbers = _Reading(turns, known, self._parameters).numbers()
                 if numbers is not None and module is not None:
                     if _writes_to_a_view(module, frame.line, turns):
                         break
                     place = frame.file, turns.lines.start
-                    line = self._lines.line(node)
+                    line = self.lines.line(node)
                     loops.setdefault(place, NumberLoop(line, numbers)).nodes.add(node)
                     break
         return list(loops.values())

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.item_loops import ItemLoop, item_loops
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.line_time import Search, lines_time
 from rlprof.detectors.recognisers.seen_sizes import calls_by_size
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.calibration import calibrated
@@ -90,14 +90,13 @@ class _CalledNodes:
     what was done in C just before: the arithmetic in the arguments."""
 
 
-class _Search:
+class _Search(Search):
     """The time of calls on a few numbers, by what the source and the stacks below say."""
 
     def __init__(self, profile: Profile, told: frozenset[int]) -> None:
         """``told``: nodes whose time another finding has."""
+        super().__init__(profile)
         self._told = told
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
         self.inside: set[int] = set()
         """Nodes of numpy's own functions."""
         self.on_lines: set[int] = set()
@@ -105,7 +104,6 @@ class _Search:
         self.names: dict[str, float] = defaultdict(float)
         self._least_us = LEAST_SAMPLES * profile.critical.sample_interval_us
         self._counted = profile.throughput.unit != "none"
-        self._values = Values(profile.values)
         self._within: dict[tuple[str, str], Mapping[str, Value]] = {}
         self._calls = {
             file: calls
@@ -125,12 +123,12 @@ class _Search:
     def _calls_on(self, frame: Frame) -> SmallCalls | None:
         """Return what the source says of the line, and what was seen there, which knows better."""
         by_text = self._calls.get(frame.file, {}).get(frame.line)
-        if not self._values.has(frame.file):
+        if not self.values.has(frame.file):
             return by_text
         statements = self.lines.statements(frame)
         known = {
             **self._around(frame),
-            **self._values.between(frame.file, range(frame.line, frame.line + 1)),
+            **self.values.between(frame.file, range(frame.line, frame.line + 1)),
         }
         seen = calls_by_size(statements, known, self.lines.module(frame.file))
         if by_text is None:
@@ -148,7 +146,7 @@ class _Search:
         """Return values that were seen anywhere in the function: an item of an array (``x[0]``) is not looked at, and the array is on another line."""
         key = (frame.file, frame.function)
         if key not in self._within:
-            self._within[key] = self._values.within(*key)
+            self._within[key] = self.values.within(*key)
         return self._within[key]
 
     def _claim(self, node: int, calls: SmallCalls) -> None:

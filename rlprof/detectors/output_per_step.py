@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import interpreter_lock_waits
+from rlprof.detectors.recognisers.line_time import Search, interpreter_lock_waits
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.calibration import calibrated
@@ -99,12 +99,11 @@ _FIXES: Final[Mapping[Sink, str]] = {
 }
 
 
-class _Written:
+class _Written(Search):
     """The output of the critical time: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
+        super().__init__(profile)
         self.output = find_output(self.lines, Values(profile.values))
         self.by_sink: dict[Sink, float] = defaultdict(float)
         self.weights: dict[Line, float] = defaultdict(float)

@@ -9,7 +9,7 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.line_time import Search, lines_time
 from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
 from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
 from rlprof.detectors.recognisers.slow_calls import SlowCalls
@@ -134,12 +134,11 @@ _ONE_ARRAY_FIRST: Final = (
 )
 
 
-class _SamplingTime:
+class _SamplingTime(Search):
     """Time of each part of sampling, and where it is."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
+        super().__init__(profile)
         self.nodes: dict[SamplingPart, set[int]] = {part: set() for part in SamplingPart}
         self.weights: dict[Line, float] = defaultdict(float)
         self.drawing_us = 0.0
@@ -148,7 +147,6 @@ class _SamplingTime:
         self.listed: dict[str, set[int]] = defaultdict(set)
         """Nodes of lines that make a list into a tensor, item by item, by that list in words."""
         self._by_file = replay_lines_by_file(profile.sources)
-        self._values = Values(profile.values)
         self._slow = SlowCalls(profile).nodes() if self._by_file else frozenset()
         for node in self.tree.hot_nodes() if self._by_file else ():
             frame = self.tree.frame(node)
@@ -168,7 +166,7 @@ class _SamplingTime:
         self.of_tensors = self.of_tensors or (line.of_tensors and us > 0)
         frame = self.tree.frame(node)
         for statement in self.lines.statements(frame) if us else ():
-            made = tensor_of_seen_list(statement, self._values.of(frame.file, statement))
+            made = tensor_of_seen_list(statement, self.values.of(frame.file, statement))
             if made is not None:
                 self.listed[made.name].add(node)
         for child in self.tree.children(node):
@@ -200,7 +198,7 @@ class _SamplingTime:
             for file, lines in self._by_file.items()
             for number, line in lines.items()
             if line.part is SamplingPart.LOOP
-            for value in self._values.between(file, range(number, number + 1)).values()
+            for value in self.values.between(file, range(number, number + 1)).values()
             if value.shape
         ]
         return bool(shapes) and all(prod(shape[1:]) < LONG_ROW for shape in shapes)

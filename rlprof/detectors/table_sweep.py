@@ -10,7 +10,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import called_right_there, own_time
+from rlprof.detectors.recognisers.line_time import Search, called_right_there, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -19,7 +19,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
 from rlprof.source.table_sums import Lookup, TableSum, indices_of, loops_around, sums_at
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given
 from rlprof.syntax.module import Function, SourceModule, called_name
 
@@ -90,13 +90,11 @@ class _Caller(NamedTuple):
     """Containers of which it hands on the elements."""
 
 
-class TableSweeps:
+class TableSweeps(Search):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
+        super().__init__(profile, lines)
         self._parameters = Parameters(profile.sources, profile.run.command)
         self._summed: dict[tuple[str, int], Sequence[_Summed]] = {}
         """By file and line."""
@@ -104,18 +102,18 @@ class TableSweeps:
     def found(self) -> list[TableSweep]:
         found: dict[tuple[str, int], TableSweep] = {}
         us: dict[tuple[str, int], dict[Line, int]] = defaultdict(lambda: defaultdict(int))
-        for node in self._tree.hot_nodes() if self._values else ():
-            frame = self._tree.frame(node)
-            module = self._lines.module(frame.file) if self._lines.is_yours(frame) else None
+        for node in self.tree.hot_nodes() if self.values else ():
+            frame = self.tree.frame(node)
+            module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
             if module is None:
                 continue
             for summed in self._summed_at(module, frame):
                 if self._is_for_all(node, module, summed):
-                    key, line = (frame.file, summed.sum.lines.start), self._lines.line(node)
-                    us[key][line] += self._tree.self_cost(node).wall_us
+                    key, line = (frame.file, summed.sum.lines.start), self.lines.line(node)
+                    us[key][line] += self.tree.self_cost(node).wall_us
                     words = f"{summed.text}: {summed.values.in_words()}"
                     sweep = found.setdefault(key, TableSweep(line, words))
-                    sweep.nodes.update((node, *called_right_there(self._tree, node, {"numpy"})))
+                    sweep.nodes.update((node, *called_right_there(self.tree, node, {"numpy"})))
                     break
         for key, sweep in found.items():
             sweep.place = max(us[key], key=us[key].__getitem__)
@@ -135,37 +133,37 @@ class TableSweeps:
         first, last = (
             (function.first_line, function.last_line) if function else (frame.line, frame.line)
         )
-        return self._values.between(frame.file, range(first, last + 1))
+        return self.values.between(frame.file, range(first, last + 1))
 
     def _is_for_all(self, node: int, module: SourceModule, summed: _Summed) -> bool:
         """Tell whether loops around it go through all states: in its function, or in the one that calls it."""
         bound = loops_around(module, summed.sum.lines.start, summed.sum.over)
         indices = indices_of(module, summed.sum, bound)
         around = [bound[name] for name in indices & bound.keys()]
-        known = self._known(module, self._tree.frame(node))
+        known = self._known(module, self.tree.frame(node))
         left = indices - bound.keys()
         if left:
             caller = self._caller(node, module, left)
             if caller is None:
                 return False
             around += caller.loops
-            frame = self._tree.frame(caller.node)
-            calling = self._lines.module(frame.file)
+            frame = self.tree.frame(caller.node)
+            calling = self.lines.module(frame.file)
             known = {**known, **(self._known(calling, frame) if calling else {})}
         many = _states(summed.values, of_rows=summed.sum.of_rows)
         return any(self._goes_through(loop, many, known) for loop in around)
 
     def _caller(self, node: int, module: SourceModule, left: set[str]) -> _Caller | None:
         """The user's line that calls the function of ``node`` with elements of loops for the parameters in ``left``."""
-        frame = self._tree.frame(node)
+        frame = self.tree.frame(node)
         function = module.function_at(frame.line)
-        above = self._lines.owner(self._tree.nodes[node].parent)
+        above = self.lines.owner(self.tree.nodes[node].parent)
         while above != NO_PARENT and self._is_in(above, frame.file, function):
-            above = self._lines.owner(self._tree.nodes[above].parent)
-        calling = self._lines.module(self._tree.frame(above).file) if above != NO_PARENT else None
+            above = self.lines.owner(self.tree.nodes[above].parent)
+        calling = self.lines.module(self.tree.frame(above).file) if above != NO_PARENT else None
         if function is None or calling is None:
             return None
-        for statement in calling.statements_at(self._tree.frame(above).line):
+        for statement in calling.statements_at(self.tree.frame(above).line):
             for call in statement.walk():
                 if not isinstance(call, ast.Call) or called_name(call) != function.node.name:
                     continue
@@ -182,8 +180,8 @@ class TableSweeps:
 
     def _is_in(self, node: int, file: str, function: Function | None) -> bool:
         """Tell whether it is in that function: a comprehension has a frame of its own before Python 3.12."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
         return (
             frame.file == file and module is not None and module.function_at(frame.line) is function
         )

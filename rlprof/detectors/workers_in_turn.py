@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import time_by
+from rlprof.detectors.recognisers.line_time import Search, time_by
 from rlprof.detectors.recognisers.pool_tasks import PoolTasks, Round
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -17,7 +17,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.source.written_names import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
@@ -154,14 +154,12 @@ class RequestLoop:
     """True if the steps are made by those that are asked, whose time is the critical one, and not by who asks."""
 
 
-class RequestLoops:
+class RequestLoops(Search):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._lines = lines
-        self._tree = profile.steady
+        super().__init__(profile, lines)
         self._kinds = profile.wait_kinds
-        self._values = Values(profile.values)
         self._tasks = PoolTasks(profile, lines)
         critical = [
             activity for activity in profile.activities if activity.is_critical and activity.is_main
@@ -188,18 +186,18 @@ class RequestLoops:
         )
         for node, idle_us, activity in waits:
             kind = self._kinds.get(node)
-            owner = self._lines.owner(node)
+            owner = self.lines.owner(node)
             if not idle_us or owner == NO_PARENT:
                 continue
             if kind is not WaitKind.FUTURE and (
-                kind not in _WAITS or _OF_THREADS.search(self._tree.frame(node).file)
+                kind not in _WAITS or _OF_THREADS.search(self.tree.frame(node).file)
             ):
                 continue
             if owner not in rounds:
                 of_pool = kind is WaitKind.FUTURE
                 rounds[owner] = self._tasks.round_at(owner) if of_pool else self._round(owner)
             if (found := rounds[owner]) is not None:
-                place = self._lines.line(owner)
+                place = self.lines.line(owner)
                 loop = loops.setdefault(place, RequestLoop(place, found))
                 loop.nodes.add(node)
                 loop.waited_us += idle_us
@@ -210,8 +208,8 @@ class RequestLoops:
 
     def _round(self, node: int) -> Round | None:
         """Return the round of which ``node``, which waits for an answer, is a turn."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
         request = _request(module, frame.line) if module is not None else None
         for _ in range(_MOST_LEVELS):
             if module is None or request is None:
@@ -222,17 +220,17 @@ class RequestLoops:
                     is_round = request.is_of(turns)
                     return self._told(frame.file, turns, container) if is_round else None
             function = module.function_at(frame.line)
-            parent = self._tree.nodes[node].parent
-            node = self._lines.owner(parent) if parent != NO_PARENT else NO_PARENT
+            parent = self.tree.nodes[node].parent
+            node = self.lines.owner(parent) if parent != NO_PARENT else NO_PARENT
             if function is None or node == NO_PARENT or not request.is_of_one_worker:
                 return None
-            frame = self._tree.frame(node)
-            module = self._lines.module(frame.file)
+            frame = self.tree.frame(node)
+            module = self.lines.module(frame.file)
             request = _handed(request.worker, function, module, frame.line) if module else None
         return None
 
     def _told(self, file: str, turns: Turns, container: ast.expr) -> Round:
-        seen = value_of(container, self._values.between(file, turns.lines))
+        seen = value_of(container, self.values.between(file, turns.lines))
         return Round(f"one of {ast.unparse(container)}", seen.length if seen is not None else None)
 
 

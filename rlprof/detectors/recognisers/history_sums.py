@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.line_time import called_right_there
+from rlprof.detectors.recognisers.line_time import Search, called_right_there
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
@@ -68,41 +68,39 @@ class HistorySum:
     nodes: set[int] = field(default_factory=set)
 
 
-class HistorySums:
+class HistorySums(Search):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
+        super().__init__(profile, lines)
         self._known: dict[tuple[str, int], Statistic | None] = {}
 
     def found(self) -> list[HistorySum]:
         found: dict[Line, HistorySum] = {}
-        for node in self._tree.hot_nodes() if self._values else ():
-            frame = self._tree.frame(node)
-            if not self._lines.is_yours(frame) or not self._lines.is_repeated(node):
+        for node in self.tree.hot_nodes() if self.values else ():
+            frame = self.tree.frame(node)
+            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
                 continue
             statistic = self._statistic(frame)
             if statistic is not None:
-                line = self._lines.line(node)
+                line = self.lines.line(node)
                 one = found.setdefault(line, HistorySum(line, statistic))
                 one.nodes |= {node, *self._below(node)}
         return list(found.values())
 
     def _below(self, node: int) -> Iterator[int]:
         """Yield the work of libraries of arrays there, and of a comprehension on the line."""
-        yield from called_right_there(self._tree, node, _PACKAGES)
-        for child in self._tree.children(node):
-            frame = self._tree.frame(child)
-            if frame.file == self._tree.frame(node).file and frame.function.endswith("expr>"):
-                yield from self._tree.subtree(child)
+        yield from called_right_there(self.tree, node, _PACKAGES)
+        for child in self.tree.children(node):
+            frame = self.tree.frame(child)
+            if frame.file == self.tree.frame(node).file and frame.function.endswith("expr>"):
+                yield from self.tree.subtree(child)
 
     def _statistic(self, frame: Frame) -> Statistic | None:
         key = (frame.file, frame.line)
         if key not in self._known:
-            module = self._lines.module(frame.file)
-            known = self._values.between(frame.file, range(frame.line, frame.line + 1))
+            module = self.lines.module(frame.file)
+            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
             self._known[key] = _read(module, frame.line, known) if module and known else None
         return self._known[key]
 

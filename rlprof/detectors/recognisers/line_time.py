@@ -23,6 +23,16 @@ MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
 
 
+class Search:
+    """What is looked through for a cause: the steady phase, the program's lines in it, and what was seen there."""
+
+    def __init__(self, profile: Profile, lines: UserLines | None = None) -> None:
+        self.profile = profile
+        self.tree = profile.steady
+        self.lines = UserLines.of(profile) if lines is None else lines
+        self.values = Values(profile.values)
+
+
 class LineTime:
     """Time of the steady phase: its nodes, and the lines of the user's that they are laid on."""
 

@@ -8,11 +8,12 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import Search
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name
+from rlprof.source.lines import Line, last_name
 from rlprof.syntax.module import PARSED_FILES, Function, called_name, parse
 from rlprof.syntax.nodes import names_in, nodes_in
 from rlprof.syntax.origin import Origin, installed_package, origin
@@ -121,13 +122,12 @@ _MAPPED: Final = re.compile(r"[/\\]numpy[/\\].*memmap\.py$")
 """What is read from a file."""
 
 
-class LoadedBatches:
+class LoadedBatches(Search):
     """Their time in the steady phase."""
 
     def __init__(self, profile: Profile) -> None:
-        self._tree = profile.steady
+        super().__init__(profile)
         self._sources = profile.sources
-        self.lines = UserLines.of(profile)
         self.nodes: set[int] = set()
         self.other_nodes: set[int] = set()
         """Nodes of other work on single items."""
@@ -136,7 +136,7 @@ class LoadedBatches:
         """In the dataset's ``__getitem__``."""
         self.stacked_us = 0.0
         self._other: dict[Line, float] = defaultdict(float)
-        for top in self._tree.topmost(_gives_batch):
+        for top in self.tree.topmost(_gives_batch):
             owner = self.lines.owner(top)
             if owner != NO_PARENT and self._fetches(top):
                 self._claim(top, self.lines.line(owner))
@@ -167,25 +167,25 @@ class LoadedBatches:
 
     def _fetches(self, top: int) -> bool:
         """Tell whether the batch is made in this process: with workers it is only waited for."""
-        return any(_FETCHER.search(self._tree.frame(node).file) for node in self._tree.subtree(top))
+        return any(_FETCHER.search(self.tree.frame(node).file) for node in self.tree.subtree(top))
 
     def _claim(self, top: int, line: Line) -> None:
         pending = [(top, False)]
         while pending:
             node, in_item = pending.pop()
-            frame, us = self._tree.frame(node), self._tree.self_cost(node).wall_us
+            frame, us = self.tree.frame(node), self.tree.self_cost(node).wall_us
             if _STAYS.search(frame.file):
                 continue
             if not self._is_part(frame):
-                self._other[line] += self._tree.total_cost(node).wall_us
-                self.other_nodes.update(self._tree.subtree(node))
+                self._other[line] += self.tree.total_cost(node).wall_us
+                self.other_nodes.update(self.tree.subtree(node))
                 continue
             in_item = in_item or GETITEM in frame.function
             self.nodes.add(node)
             self.weights[line] += us
             self.items_us += us if in_item else 0.0
             self.stacked_us += us if _stacks(frame) else 0.0
-            pending += [(child, in_item) for child in self._tree.children(node)]
+            pending += [(child, in_item) for child in self.tree.children(node)]
 
     def _is_part(self, frame: Frame) -> bool:
         """Tell whether ``frame`` is of the loader, or takes an item out of memory."""

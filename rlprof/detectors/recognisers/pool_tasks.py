@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.model.profile import Profile
+from rlprof.detectors.recognisers.line_time import Search
 from rlprof.source.answer_chains import needs_no_other_turn
-from rlprof.source.lines import UserLines
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
     SourceModule,
@@ -70,25 +69,20 @@ class _Task(NamedTuple):
         return given_to(self.given)
 
 
-class PoolTasks:
+class PoolTasks(Search):
     """Reads loops of the program that wait for tasks."""
-
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
 
     def round_at(self, node: int) -> Round | None:
         """Return the loop of which ``node``, which waits for a task's end, is a turn."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
         task = _task(module, frame.line) if module is not None else None
         turns = next(iter(turns_at(module, frame.line)), None) if module is not None else None
         if module is None or task is None or turns is None or _is_lazy(module, frame.line, task):
             return None
         if not _could_all_be_given(task, turns):
             return None
-        known = self._values.between(frame.file, turns.lines)
+        known = self.values.between(frame.file, turns.lines)
         pool = value_of(task.pool, known)
         if pool is None or not _OF_PROCESSES.search(pool.type):
             return None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import Search
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated
@@ -34,21 +35,20 @@ _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
 
-class RecordedGraphs:
+class RecordedGraphs(Search):
     """Where gradients are on, as far as stacks and sources tell."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines.of(profile)
-        self._tree = profile.steady
+        super().__init__(profile)
         self._sources = profile.sources
 
     def calls(self) -> Iterator[int]:
         """Yield the nodes of calls of networks, but for those within others."""
-        return self._tree.topmost(asks_network)
+        return self.tree.topmost(asks_network)
 
     def are_off(self, node: int) -> bool:
         """Tell whether ``node`` is torch's own frame that switches gradients off for what it calls."""
-        return bool(_NO_GRAD.search(self._tree.frame(node).file))
+        return bool(_NO_GRAD.search(self.tree.frame(node).file))
 
     def may_be_off(self, node: int) -> bool:
         """Tell whether the code of ``node`` switches gradients off for what it calls, or may do so.
@@ -57,7 +57,7 @@ class RecordedGraphs:
         """
         if self.are_off(node):
             return True
-        frame = self._tree.frame(node)
+        frame = self.tree.frame(node)
         text = self._sources.get(frame.file, "")
         if self.lines.is_yours(frame):
             return not text or frame.line in without_gradients(text)
@@ -76,13 +76,12 @@ def computes_gradients(frame: Frame) -> bool:
     return duty_of(frame) is Duty.COMPUTES_GRADIENTS and installed_package(frame.file) == "torch"
 
 
-class BackwardPass:
+class BackwardPass(Search):
     """The backward pass of the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
+        super().__init__(profile, lines)
         self._sources = profile.sources
-        self._lines = lines
         self._graphs = RecordedGraphs(profile)
 
     def saving(self, forward: Sequence[Saving]) -> Saving | None:
@@ -93,21 +92,21 @@ class BackwardPass:
         claimed = frozenset[int]().union(*(saving.nodes for saving in forward))
         recorded = frozenset(
             node
-            for top in self._tree.topmost(asks_network)
+            for top in self.tree.topmost(asks_network)
             if not self._is_off(top)
-            for node in self._tree.subtree(top)
+            for node in self.tree.subtree(top)
         )
-        own = self._tree.cost_of(claimed & recorded).wall_us
-        others = self._tree.cost_of(recorded).wall_us - own
-        tops = self._tree.topmost(computes_gradients)
-        nodes = self._tree.subtrees(tops) - claimed
+        own = self.tree.cost_of(claimed & recorded).wall_us
+        others = self.tree.cost_of(recorded).wall_us - own
+        tops = self.tree.topmost(computes_gradients)
+        nodes = self.tree.subtrees(tops) - claimed
         if not own or not nodes:
             return None
         low = own / (own + BACKWARD_SPREAD * others)
         high = own / (own + others / BACKWARD_SPREAD)
-        whole = max(1.0, self._tree.cost_of(claimed).wall_us)
+        whole = max(1.0, self.tree.cost_of(claimed).wall_us)
         parts = [
-            (self._tree.cost_of(saving.nodes).wall_us / whole, saving.removable)
+            (self.tree.cost_of(saving.nodes).wall_us / whole, saving.removable)
             for saving in forward
         ]
         return Saving(
@@ -120,9 +119,9 @@ class BackwardPass:
 
     def _is_off(self, top: int) -> bool:
         """Tell whether the sources show that no gradients are recorded there."""
-        for node in (top, *self._tree.ancestors(top)):
-            frame = self._tree.frame(node)
-            text = self._sources.get(frame.file, "") if self._lines.is_yours(frame) else ""
+        for node in (top, *self.tree.ancestors(top)):
+            frame = self.tree.frame(node)
+            text = self._sources.get(frame.file, "") if self.lines.is_yours(frame) else ""
             if self._graphs.are_off(node) or (text and frame.line in without_gradients(text)):
                 return True
         return False

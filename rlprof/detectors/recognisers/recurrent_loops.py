@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import Search
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line
 from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
 from rlprof.source.recurrent_values import Touch, recurrent_kind, state_shape, step_work
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement
 from rlprof.syntax.nodes import lines_of, names_in, nodes_in
 
@@ -128,18 +129,16 @@ class _Looked:
         return self.against_us <= TORN * self.for_us
 
 
-class RecurrentLoops:
+class RecurrentLoops(Search):
     """The loops of the steady phase, and the backward pass that goes through what they have made."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines.of(profile)
-        self._values = Values(profile.values)
+        super().__init__(profile)
         self._backward = BackwardPass(profile, self.lines)
         self.weights: dict[Line, float] = defaultdict(float)
         looked: dict[tuple[str, int], _Looked] = defaultdict(_Looked)
         asked = list(self.tree.topmost(lambda frame: bool(_RECURRENT.search(frame.file))))
-        for top in asked if self._values else ():
+        for top in asked if self.values else ():
             if not (profile.parts and profile.parts[top] in _ANSWERS):
                 self._look_around(top, looked)
         self.found = [
@@ -203,11 +202,11 @@ class RecurrentLoops:
                 (loop.end_lineno or loop.lineno for loop in loops), default=statement.last_line
             )
             lines = range(first, last + 1)
-        return {**self._values.between(file, lines), **self._values.of(file, statement)}
+        return {**self.values.between(file, lines), **self.values.of(file, statement)}
 
     def _sequence(self, file: str, loop: ast.For | ast.AsyncFor) -> str | None:
         """Return the largest sequence that a loop takes steps of, in words; None where there is none, or it is short."""
-        known = self._values.between(file, lines_of(loop))
+        known = self.values.between(file, lines_of(loop))
         given = _written_to(loop)
         found = {
             ast.unparse(expression): value
