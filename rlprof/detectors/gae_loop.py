@@ -10,9 +10,9 @@ from rlprof.detectors.recognisers.line_time import loop_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.gradients import without_gradients
 from rlprof.source.parameters import Parameters
 from rlprof.source.tensor_loops import ARRAYS, TENSORS, TensorLoop
+from rlprof.source.updates import without_gradients
 
 REMOVABLE: Final = calibrated(
     Range(0.81, 0.95),

@@ -27,8 +27,8 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
-from rlprof.source.gradients import switches_off_for_good
 from rlprof.source.lines import Line, file_name, last_name
+from rlprof.source.updates import switches_off_for_good
 from rlprof.source.value import Value
 from rlprof.syntax.module import PARSED_FILES, parse
 from rlprof.syntax.origin import Origin, installed_package, origin

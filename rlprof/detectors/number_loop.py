@@ -16,7 +16,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.source.written_names import NUMPY, root_name
+from rlprof.syntax.imports import NUMPY, root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import SourceModule, called_name
 from rlprof.syntax.nodes import assigned, nodes_in

@@ -36,7 +36,7 @@ from rlprof.source.lines import (
     short_place,
 )
 from rlprof.source.parameters import Parameters
-from rlprof.source.written_names import NUMPY, TORCH, root_name
+from rlprof.syntax.imports import NUMPY, TORCH, root_name
 from rlprof.syntax.module import called_name
 from rlprof.syntax.nodes import calls_in
 from rlprof.units import duration, percent

@@ -18,7 +18,7 @@ from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.values import value_of
-from rlprof.source.written_names import root_name
+from rlprof.syntax.imports import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
     Function,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
+from rlprof.syntax.imports import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import Function, Statement, assigned_variable, called_name
 from rlprof.syntax.nodes import calls_in
 

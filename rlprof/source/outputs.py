@@ -14,9 +14,8 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, callee, value_of
-from rlprof.source.written_names import NUMPY, own_name
 from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.imports import full_name
+from rlprof.syntax.imports import NUMPY, full_name, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
 from rlprof.syntax.nodes import given_to
 from rlprof.syntax.origin import Origin, origin_of_file

@@ -10,7 +10,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import own_name
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.nodes import targets_of
 

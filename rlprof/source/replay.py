@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
+from rlprof.syntax.imports import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Comprehension,

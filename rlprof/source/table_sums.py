@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.source.loop_turns import carried
-from rlprof.source.written_names import NUMPY
 from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.imports import NUMPY
 from rlprof.syntax.module import (
     Comprehension,
     SourceModule,

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import TORCH, root_name
+from rlprof.syntax.imports import TORCH, root_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, parse
 from rlprof.syntax.nodes import assigned
 

@@ -22,7 +22,7 @@ from rlprof.source.loop_turns import (
 )
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
-from rlprof.source.written_names import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
+from rlprof.syntax.imports import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,

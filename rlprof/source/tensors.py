@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import FUNCTIONAL, TORCH, name_key, root_name
+from rlprof.syntax.imports import FUNCTIONAL, TORCH, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,

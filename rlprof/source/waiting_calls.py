@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rlprof.model.activity import WaitKind
-from rlprof.source.written_names import own_name
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import called_name
 from rlprof.syntax.nodes import calls_in
 

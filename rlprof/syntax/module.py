@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.syntax.imports import imported
+from rlprof.syntax.imports import STANDS_FOR, imported, stands_for
 from rlprof.syntax.nodes import calls_in, names_in, nodes_in
 
 PARSED_FILES: Final = 256
@@ -24,8 +24,6 @@ _MOST_NESTED: Final = 60
 """Expressions in one another: half as many as Python can follow where each takes several calls."""
 _MOST_BITS: Final = 10_000
 _LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_STANDS_FOR: Final = "stands_for"
-"""Attribute of the names of a tree: what is imported under them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class SourceModule:
         """Full names of what is imported, by the names that the file uses: ``np`` is ``numpy``."""
         for node in nodes if self.imports else ():
             if isinstance(node, ast.Name) and node.id in self.imports:
-                setattr(node, _STANDS_FOR, self.imports[node.id])
+                setattr(node, STANDS_FOR, self.imports[node.id])
 
     def by_function(self) -> Collection[list[Statement]]:
         """The statements of each function, and those of the module's own level."""
@@ -251,12 +249,6 @@ def called_name(call: ast.Call) -> str:
 def receiver(call: ast.Call) -> ast.expr | None:
     """The object whose method is called: ``self.logger`` in ``self.logger.debug(...)``; None for what is called by its name."""
     return call.func.value if isinstance(call.func, ast.Attribute) else None
-
-
-def stands_for(name: ast.Name) -> str:
-    """The full name of what is imported under ``name``; else the name itself."""
-    told: str = getattr(name, _STANDS_FOR, name.id)
-    return told
 
 
 def variables_read(*nodes: ast.AST) -> set[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from rlprof.syntax.module import stands_for
+from rlprof.syntax.imports import stands_for
 from rlprof.syntax.nodes import given_to
 
 _COMPUTE: Final = re.compile(

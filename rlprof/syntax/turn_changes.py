@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned
 from rlprof.syntax.dependencies import arguments_of, assigned_in, is_called_as_written, is_no_grad
-from rlprof.syntax.imports import full_name
+from rlprof.syntax.imports import full_name, stands_for
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
     SourceModule,
     called_name,
     receiver,
-    stands_for,
 )
 from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
 from rlprof.syntax.operands import Operand

@@ -25,7 +25,7 @@ from rlprof.source.container_types import (
 )
 from rlprof.source.value import Value
 from rlprof.source.values import callee, value_of
-from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
+from rlprof.syntax.imports import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import (
     Comprehension,
     Function,

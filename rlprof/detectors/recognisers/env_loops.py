@@ -14,7 +14,7 @@ from rlprof.source.loop_turns import carried
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
+from rlprof.syntax.imports import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Comprehension,

@@ -10,14 +10,13 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import ARRAY_MODULES, FUNCTIONAL, root_name
+from rlprof.syntax.imports import ARRAY_MODULES, FUNCTIONAL, root_name, stands_for
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
     FunctionNode,
     SourceModule,
     called_name,
-    stands_for,
     variables_assigned,
     variables_read,
 )

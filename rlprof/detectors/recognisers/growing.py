@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.source.written_names import name_key
+from rlprof.syntax.imports import name_key
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
 from rlprof.syntax.nodes import assigned, calls_in, single_targets, targets_of
 

@@ -21,7 +21,7 @@ from rlprof.detectors.recognisers.text_takers import (
 from rlprof.detectors.recognisers.unread_text import builds_text, is_eager_text, unread_texts
 from rlprof.libraries.questions import is_of_log_records
 from rlprof.source.values import Callee, Values, callee
-from rlprof.source.written_names import own_name
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import (
     Function,
     SourceModule,

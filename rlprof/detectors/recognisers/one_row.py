@@ -11,7 +11,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.source.lines import UserLines, begins_process
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import root_name
+from rlprof.syntax.imports import root_name
 from rlprof.syntax.module import Statement, variables_assigned, variables_read
 
 

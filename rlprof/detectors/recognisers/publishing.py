@@ -19,7 +19,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.source.written_names import own_name
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 from rlprof.syntax.nodes import names_in, nodes_in, targets_of
 

@@ -13,8 +13,8 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import UserLines, file_name
+from rlprof.source.updates import without_gradients
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 BACKWARD_SPREAD: Final = 2.0

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.written_names import NUMPY, name_key, root_name
+from rlprof.syntax.imports import NUMPY, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
