@@ -16,7 +16,7 @@ from rlprof.detectors.recognisers.conversion_cost import (
 )
 from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
 from rlprof.detectors.recognisers.history_sums import HistorySums
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -114,7 +114,7 @@ class _ConversionTime:
         return self.kinds == {ConversionKind.SEARCH}
 
 
-class _Search(Search):
+class _Search(SteadySearch):
     """Finds conversions in the source and their time in the call tree."""
 
     def __init__(self, profile: Profile) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.output import find_output, saving_calls
 from rlprof.libraries.base import Access
 from rlprof.model.activity import WaitKind
@@ -46,7 +46,7 @@ _FIXES: Final[Mapping[Access, str]] = {
 }
 
 
-class _Accesses(Search):
+class _Accesses(SteadySearch):
     """Access to files on the critical threads: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:

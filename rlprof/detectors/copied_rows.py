@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, own_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -97,7 +97,7 @@ class RowCopies:
     """True if the line asks further networks, whose work cannot be told from that on the copies."""
 
 
-class RowCopiesSearch(Search):
+class RowCopiesSearch(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
-from rlprof.detectors.recognisers.line_time import LineTime, Search, calls_time
+from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch, calls_time
 from rlprof.detectors.recognisers.recorded_graphs import computes_gradients
 from rlprof.device.blocking import is_launch
 from rlprof.device.host import HostThreads
@@ -195,7 +195,7 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
     )
 
 
-class AnomalyMode(Search):
+class AnomalyMode(SteadySearch):
     """Time that it takes, and the lines that switch it on."""
 
     def __init__(self, profile: Profile) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, own_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass, asks_network
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
@@ -114,7 +114,7 @@ class NetworkLoop:
     """The forward passes of its networks."""
 
 
-class NetworkLoops(Search):
+class NetworkLoops(SteadySearch):
     """Looks for them in the steady phase."""
 
     def found(self) -> list[NetworkLoop]:

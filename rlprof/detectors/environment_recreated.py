@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import LineTime, Search
+from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -30,7 +30,7 @@ _INTERFACE: Final = frozenset({"reset", "step"})
 """Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
 
 
-class _Search(Search):
+class _Search(SteadySearch):
     """Finds where environments are made in the steady phase, over and over."""
 
     def __init__(self, profile: Profile) -> None:

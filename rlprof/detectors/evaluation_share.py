@@ -14,7 +14,7 @@ from rlprof.detectors.recognisers.evaluating import (
     is_summed_up,
     step_loops,
 )
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import duty_of
@@ -52,7 +52,7 @@ _COUNTS_ITS_OWN: Final = frozenset(
 """Those that count the steps of evaluations which the same library makes, where the agent did not count them apart."""
 
 
-class _Search(Search):
+class _Search(SteadySearch):
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
         self._sources = profile.sources

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, called_right_there, own_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there, own_time
 from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -122,7 +122,7 @@ class RereadHistory:
     """Nodes of callers that join the observations of the history."""
 
 
-class RereadHistories(Search):
+class RereadHistories(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

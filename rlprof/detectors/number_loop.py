@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, own_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -111,7 +111,7 @@ class NumberLoop:
     nodes: set[int] = field(default_factory=set)
 
 
-class NumberLoops(Search):
+class NumberLoops(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.item_loops import ItemLoop, item_loops
-from rlprof.detectors.recognisers.line_time import Search, lines_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
 from rlprof.detectors.recognisers.seen_sizes import calls_by_size
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.calibration import calibrated
@@ -90,7 +90,7 @@ class _CalledNodes:
     what was done in C just before: the arithmetic in the arguments."""
 
 
-class _Search(Search):
+class _Search(SteadySearch):
     """The time of calls on a few numbers, by what the source and the stacks below say."""
 
     def __init__(self, profile: Profile, told: frozenset[int]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import Search, interpreter_lock_waits
+from rlprof.detectors.recognisers.line_time import SteadySearch, interpreter_lock_waits
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.calibration import calibrated
@@ -99,7 +99,7 @@ _FIXES: Final[Mapping[Sink, str]] = {
 }
 
 
-class _Written(Search):
+class _Written(SteadySearch):
     """The output of the critical time: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:

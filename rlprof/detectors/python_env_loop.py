@@ -19,7 +19,7 @@ from rlprof.detectors.recognisers.env_loops import (
     is_of_its_own,
     rows_of_each,
 )
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.one_row import OneRow, works_on_tensors
 from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.libraries.base import EVERYTHING
@@ -137,7 +137,7 @@ class _EnvLoopTime:
             self.loops.append(loop)
 
 
-class _Search(Search):
+class _Search(SteadySearch):
     """Finds the time of policies and of environments in loops over environments."""
 
     def __init__(self, profile: Profile) -> None:

@@ -9,7 +9,7 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, lines_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
 from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
 from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
 from rlprof.detectors.recognisers.slow_calls import SlowCalls
@@ -134,7 +134,7 @@ _ONE_ARRAY_FIRST: Final = (
 )
 
 
-class _SamplingTime(Search):
+class _SamplingTime(SteadySearch):
     """Time of each part of sampling, and where it is."""
 
     def __init__(self, profile: Profile) -> None:

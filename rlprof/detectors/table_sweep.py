@@ -10,7 +10,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, called_right_there, own_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -90,7 +90,7 @@ class _Caller(NamedTuple):
     """Containers of which it hands on the elements."""
 
 
-class TableSweeps(Search):
+class TableSweeps(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

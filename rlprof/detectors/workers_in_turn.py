@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import Search, time_by
+from rlprof.detectors.recognisers.line_time import SteadySearch, time_by
 from rlprof.detectors.recognisers.pool_tasks import PoolTasks, Round
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -154,7 +154,7 @@ class RequestLoop:
     """True if the steps are made by those that are asked, whose time is the critical one, and not by who asks."""
 
 
-class RequestLoops(Search):
+class RequestLoops(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

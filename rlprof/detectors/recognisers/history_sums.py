@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.line_time import Search, called_right_there
+from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
@@ -68,7 +68,7 @@ class HistorySum:
     nodes: set[int] = field(default_factory=set)
 
 
-class HistorySums(Search):
+class HistorySums(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

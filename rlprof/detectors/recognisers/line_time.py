@@ -23,7 +23,7 @@ MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
 
 
-class Search:
+class SteadySearch:
     """What is looked through for a cause: the steady phase, the program's lines in it, and what was seen there."""
 
     def __init__(self, profile: Profile, lines: UserLines | None = None) -> None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Final
 
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
@@ -122,7 +122,7 @@ _MAPPED: Final = re.compile(r"[/\\]numpy[/\\].*memmap\.py$")
 """What is read from a file."""
 
 
-class LoadedBatches(Search):
+class LoadedBatches(SteadySearch):
     """Their time in the steady phase."""
 
     def __init__(self, profile: Profile) -> None:

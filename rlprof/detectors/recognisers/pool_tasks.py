@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
@@ -69,7 +69,7 @@ class _Task(NamedTuple):
         return given_to(self.given)
 
 
-class PoolTasks(Search):
+class PoolTasks(SteadySearch):
     """Reads loops of the program that wait for tasks."""
 
     def round_at(self, node: int) -> Round | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated
@@ -35,7 +35,7 @@ _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
 
-class RecordedGraphs(Search):
+class RecordedGraphs(SteadySearch):
     """Where gradients are on, as far as stacks and sources tell."""
 
     def __init__(self, profile: Profile) -> None:
@@ -76,7 +76,7 @@ def computes_gradients(frame: Frame) -> bool:
     return duty_of(frame) is Duty.COMPUTES_GRADIENTS and installed_package(frame.file) == "torch"
 
 
-class BackwardPass(Search):
+class BackwardPass(SteadySearch):
     """The backward pass of the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:

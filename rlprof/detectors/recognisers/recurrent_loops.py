@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
@@ -129,7 +129,7 @@ class _Looked:
         return self.against_us <= TORN * self.for_us
 
 
-class RecurrentLoops(Search):
+class RecurrentLoops(SteadySearch):
     """The loops of the steady phase, and the backward pass that goes through what they have made."""
 
     def __init__(self, profile: Profile) -> None:

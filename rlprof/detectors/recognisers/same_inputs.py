@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line
@@ -83,7 +83,7 @@ class RepeatedWork:
     nodes: set[int] = field(default_factory=set)
 
 
-class SameInputs(Search):
+class SameInputs(SteadySearch):
     """Finds pure work whose inputs were the same at each look."""
 
     def __init__(self, profile: Profile) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.line_time import Search, scaled
+from rlprof.detectors.recognisers.line_time import SteadySearch, scaled
 from rlprof.detectors.recognisers.slow_lines import SlowLines, SlowOnLine
 from rlprof.detectors.recognisers.transport import below, most_transport_us
 from rlprof.libraries.base import SlowCall
@@ -44,7 +44,7 @@ class Spent:
     """Words for what a line works on."""
 
 
-class SlowCalls(Search):
+class SlowCalls(SteadySearch):
     """Finds them, and the time that they take."""
 
     def __init__(self, profile: Profile) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.line_time import Search
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
@@ -68,7 +68,7 @@ class _SameForAll(NamedTuple):
     """True if its turns move parameters of networks."""
 
 
-class TurnInvariants(Search):
+class TurnInvariants(SteadySearch):
     """Finds them in the steady phase."""
 
     def __init__(
