@@ -16,7 +16,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, items_of
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these operations."""
@@ -135,7 +135,7 @@ def _entered(statement: Statement, known: Mapping[str, Value]) -> Iterator[str]:
 
 def _is_one(index: ast.expr, known: Mapping[str, Value]) -> bool:
     """Tell whether an index picks one entry, or a few: numbers that were seen, or names side by side."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = items_of(index)
     for part in parts:
         value = value_of(part, known)
         if value is not None:

@@ -25,6 +25,7 @@ from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, called_name
+from rlprof.syntax.nodes import items_of
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -321,7 +322,7 @@ def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
     ]
     if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
         return False
-    parts = returned[0].elts if isinstance(returned[0], ast.Tuple) else [returned[0]]
+    parts = items_of(returned[0])
     names = {
         name
         for target in levels[1].statement.node.targets
@@ -344,7 +345,7 @@ def _is_index(node: ast.AST | None, number: int) -> bool:
     """Tell ``value[number]``, ``value[:, number]``, ``value[:, number:]`` and ``value[0, number]``."""
     if not isinstance(node, ast.Subscript):
         return False
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = items_of(node.slice)
     told = [
         part.lower if isinstance(part, ast.Slice) and part.upper is None else part
         for part in parts

@@ -11,7 +11,7 @@ from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
 from rlprof.syntax.bound_inputs import arguments_given, values_assigned
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, items_of
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
 """Functions that make one tensor or array of the elements of a list."""
@@ -43,7 +43,7 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 if text in _added_to(module) and _grows(text, levels[0]):
                     return True
             case ast.Subscript(value=base, slice=taken):
-                axes = taken.elts if isinstance(taken, ast.Tuple) else [taken]
+                axes = items_of(taken)
                 is_written = ast.unparse(base) in _written_in_turn(module)
                 if is_written and any(map(_is_filled_part, axes)):
                     return True

@@ -21,7 +21,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import lines_of, nodes_in
+from rlprof.syntax.nodes import items_of, lines_of, nodes_in
 from rlprof.syntax.operands import steps_to
 
 _OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
@@ -332,7 +332,7 @@ def _lookup(item: ast.Subscript) -> Lookup:
     table: ast.expr = item
     while isinstance(table, ast.Subscript):
         part = table.slice
-        indices = [*(part.elts if isinstance(part, ast.Tuple) else [part]), *indices]
+        indices = [*items_of(part), *indices]
         table = table.value
     return Lookup(table, tuple(indices))
 

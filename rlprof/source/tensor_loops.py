@@ -32,7 +32,7 @@ from rlprof.syntax.module import (
     parse,
     variables_assigned,
 )
-from rlprof.syntax.nodes import names_in, owner_of
+from rlprof.syntax.nodes import items_of, names_in, owner_of
 
 _ACTS: Final = frozenset(
     {"step", "reset", "backward", "zero_grad", "render", "send", "recv", "put", "get", "wait"}
@@ -375,7 +375,7 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
 
 def _whole_axes(index: ast.expr) -> int:
     """Axes of which a turn takes one place; of a slice it takes several."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = items_of(index)
     return next((at for at, part in enumerate(parts) if isinstance(part, ast.Slice)), len(parts))
 
 

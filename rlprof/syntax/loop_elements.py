@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Comprehension, SourceModule
-from rlprof.syntax.nodes import lines_of
+from rlprof.syntax.nodes import lines_of, made_each_turn
 
 _SIDE_BY_SIDE: Final = frozenset({"zip", "enumerate", "tqdm", "list", "tuple", "reversed"})
 _OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
@@ -37,7 +37,7 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
     for statement in module.statements_at(line):
         for node in statement.walk():
             if isinstance(node, Comprehension):
-                made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                made = made_each_turn(node)
                 made += [test for generator in node.generators for test in generator.ifs]
                 of = [
                     pair

@@ -28,6 +28,18 @@ def given_to(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
+def items_of(node: ast.expr) -> list[ast.expr]:
+    """The elements of a tuple that is written out; of anything else, itself."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def made_each_turn(
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+) -> list[ast.expr]:
+    """What a comprehension makes in each turn: of a dictionary, a key and a value."""
+    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+
+
 def owner_of(call: ast.Call) -> list[ast.expr]:
     """The one whose method is called: ``x`` of ``x.mean()``; empty for a plain function."""
     return [call.func.value] if isinstance(call.func, ast.Attribute) else []

@@ -14,7 +14,7 @@ from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assig
 from rlprof.syntax.dependencies import arguments_of
 from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, items_of
 from rlprof.syntax.operands import Operand, operand_of
 
 _MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
@@ -133,7 +133,7 @@ def _filled(function: Function, statement: Statement) -> Iterator[_Filled]:
     for each in assigned(statement.node):
         match each.target:
             case ast.Subscript(value=ast.Name(id=name), slice=index) if statement.in_loop:
-                axes = index.elts if isinstance(index, ast.Tuple) else [index]
+                axes = items_of(index)
                 for axis, taken in enumerate(axes):
                     sizes = _sizes(only_value(function, name))
                     match taken:

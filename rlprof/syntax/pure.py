@@ -15,7 +15,7 @@ from rlprof.syntax.dependencies import (
     inputs_of_value,
 )
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import calls_in, nodes_in
+from rlprof.syntax.nodes import calls_in, items_of, nodes_in
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure_calls import hardly_works, is_made_to_be_written, worked_on
 from rlprof.syntax.writes import is_changed, result_is_kept
@@ -88,7 +88,7 @@ def _pure_statement(module: SourceModule, statement: Statement) -> Pure | None:
     if not isinstance(statement.node, ast.Assign) or len(statement.node.targets) > 1:
         return None
     value, target = statement.node.value, statement.node.targets[0]
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    parts = items_of(target)
     if not all(isinstance(part, ast.Name | ast.Attribute) for part in parts):
         return None
     calls = any(calls_in(value))

@@ -17,7 +17,7 @@ from rlprof.syntax.module import (
     receiver,
     variables_assigned,
 )
-from rlprof.syntax.nodes import assigned, nodes_in
+from rlprof.syntax.nodes import assigned, items_of, nodes_in
 from rlprof.syntax.pure_calls import (
     is_made_to_be_written,
     makes,
@@ -107,7 +107,7 @@ def _assigned_by_calls(module: SourceModule) -> Mapping[str, Sequence[_Assigned]
                 | ast.Attribute(attr=name),
             ):
                 for target in targets:
-                    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                    parts = items_of(target)
                     found[name] += ((part, statement.function) for part in parts)
             case ast.AnnAssign(
                 target=target,

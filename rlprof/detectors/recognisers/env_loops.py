@@ -25,7 +25,7 @@ from rlprof.syntax.module import (
     receiver,
     variables_read,
 )
-from rlprof.syntax.nodes import assigned, calls_in, lines_of, names_in, nodes_in
+from rlprof.syntax.nodes import assigned, calls_in, lines_of, made_each_turn, names_in, nodes_in
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
 _PER_ENV: Final = re.compile(
@@ -220,7 +220,7 @@ def _goes_over_envs(iterable: ast.expr) -> bool:
 
 
 def _elements(node: Comprehension) -> list[ast.expr]:
-    made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    made = made_each_turn(node)
     return made + [condition for generator in node.generators for condition in generator.ifs]
 
 

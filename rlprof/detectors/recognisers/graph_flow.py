@@ -21,7 +21,7 @@ from rlprof.detectors.recognisers.graph_asked import (
     reads_only,
 )
 from rlprof.syntax.module import called_name, variables_read
-from rlprof.syntax.nodes import given_to, parts_alike
+from rlprof.syntax.nodes import given_to, made_each_turn, parts_alike
 
 _MOST_ROUNDS: Final = 8
 """Rounds of a loop that may each give the graph to one more name; where that is too few it is taken to be kept."""
@@ -298,7 +298,7 @@ class Flow:
         for part in node.generators:
             self._assign(part.target, self._holds(part.iter))
             self._any(part.ifs)
-        given = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        given = made_each_turn(node)
         has_it = self._any(given)
         own = {
             name.id

@@ -21,7 +21,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import calls_in, nodes_in
+from rlprof.syntax.nodes import calls_in, made_each_turn, nodes_in
 
 FEWEST_ITEMS: Final = calibrated(
     32,
@@ -109,7 +109,7 @@ def _on_a_line(statement: Statement) -> Iterator[tuple[ast.AST, _Loop]]:
     for node in statement.walk():
         if isinstance(node, Comprehension):
             if all(_tells_apart(test) for each in node.generators for test in each.ifs):
-                made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                made = made_each_turn(node)
                 own = variables_assigned(*(each.target for each in node.generators))
                 yield node, _Loop([each.iter for each in node.generators], own, made)
         elif isinstance(node, ast.Call):
