@@ -16,9 +16,9 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import UserLines, last_name, short_place
+from rlprof.source.lines import UserLines, last_name
 from rlprof.syntax.origin import installed_package
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Least share of the wall time."""
@@ -42,26 +42,25 @@ _EMPTIES: Final = re.compile(
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     owners = ((node, lines.owner(node)) for node in tree.topmost(_empties))
     calls = {node: owner for node, owner in owners if owner != NO_PARENT}
-    spent = calls_time(tree, ((node, lines.line(owner)) for node, owner in calls.items()))
-    if not whole or spent.total_us < MIN_SHARE * whole:
+    spent = calls_time(profile, lines, ((node, lines.line(owner)) for node, owner in calls.items()))
+    if not spent.is_worth(MIN_SHARE):
         return
     allocating = _allocating(tree, {tree.nodes[owner].parent for owner in calls.values()})
     allocating -= spent.nodes
-    their_us = sum(tree.self_cost(node).wall_us for node in allocating)
+    their_us = tree.cost_of(allocating).wall_us
     again_us = min(their_us, ALLOCATED_ANEW * spent.total_us)
     yield Finding(
-        title=f"the GPU's cached memory is given back in the loop ({short_place(spent.heaviest)})",
+        title=f"the GPU's cached memory is given back in the loop ({spent.place})",
         savings=(
             Saving(spent.nodes, EMPTYING),
             Saving(frozenset(allocating), Range(0.0, again_us / their_us if their_us else 0.0)),
         ),
-        locations=lines.shown_locations(spent.weights, whole),
+        locations=spent.locations,
         evidence=(
-            f"{percent(spent.total_us / whole)} of the steady time is spent in empty_cache()"
-            f"{of_each_step(spent.total_us, profile.steady_steps)}",
+            spent.share_spent("in empty_cache()"),
             "what is allocated after it is asked of the driver anew: that is slow, and is no line of its own, "
             f"{percent(again_us / whole)} of the time at most",
         ),

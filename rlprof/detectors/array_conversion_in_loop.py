@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,12 +16,13 @@ from rlprof.detectors.recognisers.conversion_cost import (
 )
 from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
 from rlprof.detectors.recognisers.history_sums import HistorySums
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, heaviest_line, last_name, short_place
 from rlprof.source.replay import replay_lines_by_file
 from rlprof.source.tensor_lists import seen_tensor_lines
 from rlprof.source.tensor_loops import tensor_loops
@@ -114,13 +114,12 @@ class _ConversionTime:
         return self.kinds == {ConversionKind.SEARCH}
 
 
-class _Search:
+class _Search(SteadySearch):
     """Finds conversions in the source and their time in the call tree."""
 
     def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
         self._counted = profile.throughput.unit != "none"
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self._by_line: dict[tuple[str, int], Conversion] = {}
         of_batches = replay_lines_by_file(profile.sources)
         of_histories: dict[str, set[int]] = defaultdict(set)
@@ -177,8 +176,7 @@ class _Search:
         if node == NO_PARENT:
             return None
         frame = self.tree.frame(node)
-        module = self.lines.module(frame.file)
-        return module.function_at(frame.line) if module else None
+        return self.lines.function(frame)
 
     def _runs_often(self, node: int) -> bool:
         return self._counted or self.lines.is_repeated(node)
@@ -200,7 +198,7 @@ class _Search:
                 last_name(frame.function) in conversion.other_calls or is_policy_file(frame.file)
             ):
                 mine.extend(self.tree.subtree(child, self._is_users))
-        us = sum(self.tree.self_cost(own_node).wall_us for own_node in mine)
+        us = self.tree.cost_of(mine).wall_us
         claim.nodes.update(mine)
         claim.conversions.add(conversion)
         claim.matched_us += us
@@ -257,7 +255,7 @@ class _Search:
         return claim.only_searches and self._us(claim) < SHORTEST_SEARCH_US * searches
 
     def _us(self, claim: _ConversionTime) -> int:
-        return sum(self.tree.self_cost(node).wall_us for node in claim.nodes)
+        return self.tree.cost_of(claim.nodes).wall_us
 
     def removable(self, claim: _ConversionTime, steps: float) -> Range:
         """All but what the array operations cost that take the place of the claim's lines."""
@@ -292,7 +290,7 @@ class _Search:
             conversion.function.node.name for conversion in claim.conversions if conversion.function
         }
         return statement is not None and any(
-            isinstance(part, ast.Call) and called_name(part) in names for part in statement.walk()
+            called_name(part) in names for part in statement.calls()
         )
 
 
@@ -305,7 +303,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         if candidate.nodes and not search.is_short(candidate, steps)
     ]
     nodes = frozenset[int]().union(*(claim.nodes for claim in claims))
-    total = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+    total = profile.steady.cost_of(nodes).wall_us
     matched = sum(claim.matched_us for claim in claims)
     if not whole or total / whole < MIN_SHARE:
         return

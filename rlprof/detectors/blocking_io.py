@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.output import find_output
-from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.detectors.recognisers.output import find_output, saving_calls
 from rlprof.libraries.base import Access
 from rlprof.model.activity import WaitKind
 from rlprof.model.calibration import calibrated
@@ -19,12 +19,10 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
-from rlprof.source.file_access import file_access
-from rlprof.source.in_memory import works_in_memory
-from rlprof.source.library_kinds import kind_of
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.outputs import file_access, kind_of, works_in_memory
 from rlprof.source.values import Values
-from rlprof.source.wait_kinds import wait_of
+from rlprof.source.waiting import wait_of
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
 
@@ -48,12 +46,11 @@ _FIXES: Final[Mapping[Access, str]] = {
 }
 
 
-class _Accesses:
+class _Accesses(SteadySearch):
     """Access to files on the critical threads: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        super().__init__(profile)
         self.nodes = find_file_access(self.lines, Values(profile.values))
         if Access.REMOTE in self.nodes.values():
             self._leave_out_simulators(profile)
@@ -218,8 +215,7 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
     found = {
         file_access(call, values.of(frame.file, statement), module)
         for statement in module.statements_at(frame.line)
-        for call in statement.walk()
-        if isinstance(call, ast.Call)
+        for call in statement.calls()
     }
     return next((access for access in Access if access in found), None)
 
@@ -241,5 +237,5 @@ def _takes_bytes(frame: Frame) -> bool:
 DETECTOR: Final = Detector(
     id="blocking-io",
     name="files and servers that the training waits for",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
-from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.detectors.recognisers.output import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.in_memory import works_in_memory
-from rlprof.source.lines import UserLines, begins_process, short_place
+from rlprof.source.lines import UserLines, begins_process
+from rlprof.source.outputs import works_in_memory
 from rlprof.source.values import Values
 from rlprof.units import percent
 
@@ -25,8 +25,8 @@ REMOVABLE: Final = Range(0.8, 1.0)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    tree = profile.steady
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     owners = ((entry, lines.owner(entry)) for entry in saving_calls(lines, values))
 
@@ -44,23 +44,23 @@ def detect(profile: Profile) -> Iterable[Finding]:
         for entry, by in owners
         if by != NO_PARENT and not works_in_memory(tree.frame(by), lines, values)
     )
-    time = calls_time(tree, placed, is_other)
-    if not whole or time.total_us / whole < MIN_SHARE:
+    time = calls_time(profile, lines, placed, is_other)
+    if not time.is_worth(MIN_SHARE):
         return
-    heaviest = time.heaviest
     yield Finding(
-        title=f"saving at {short_place(heaviest)} holds up the training",
+        title=f"saving at {time.place} holds up the training",
         savings=(Saving(time.nodes, REMOVABLE),),
-        locations=lines.shown_locations(time.weights, whole),
-        evidence=tuple(_evidence(profile, lines, time)),
+        locations=time.locations,
+        evidence=tuple(_evidence(time)),
         fix="Save a tenth as often, or by time (every ten minutes). Leave out what can be made again, "
         "such as a replay buffer; or copy the state and write it in a thread beside the training.",
-        confidence=Confidence.MEASURED if lines.text(heaviest) else Confidence.BOUNDED,
+        confidence=Confidence.MEASURED if lines.text(time.heaviest) else Confidence.BOUNDED,
     )
 
 
-def _evidence(profile: Profile, lines: UserLines, time: LineTime) -> Iterable[str]:
-    asleep = sum(profile.steady.self_cost(node).idle_us for node in time.nodes)
+def _evidence(time: LineTime) -> Iterable[str]:
+    profile, lines = time.profile, time.lines
+    asleep = profile.steady.cost_of(time.nodes).idle_us
     yield (
         f"{percent(time.total_us / profile.critical.wall_us)} of the steady time is spent in saving, "
         f"{percent(asleep / time.total_us)} of it asleep for the disk"
@@ -79,5 +79,5 @@ def _evidence(profile: Profile, lines: UserLines, time: LineTime) -> Iterable[st
 DETECTOR: Final = Detector(
     id="checkpoint-heavy",
     name="checkpoints that hold up the training",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

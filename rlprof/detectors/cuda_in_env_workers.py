@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Finding
 from rlprof.model.profile import GpuUse, Profile
@@ -74,5 +74,5 @@ def _evidence(profile: Profile, by_gpu: dict[GpuUse, Sequence[_Held]]) -> Iterat
 DETECTOR: Final = Detector(
     id="cuda-in-env-workers",
     name="environment workers that hold GPU memory",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

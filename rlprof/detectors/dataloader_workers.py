@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
 from rlprof.device.intervals import common, total, union
 from rlprof.device.view import TraceView
@@ -136,6 +136,6 @@ def _loading(view: TraceView) -> list[Row]:
 DETECTOR: Final = Detector(
     id="dataloader-workers",
     name="a DataLoader with too few workers",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect),
 )

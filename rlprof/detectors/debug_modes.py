@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
-from rlprof.detectors.recognisers.anomaly_mode import AnomalyMode
+from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch, calls_time
+from rlprof.detectors.recognisers.recorded_graphs import computes_gradients
 from rlprof.device.blocking import is_launch
 from rlprof.device.host import HostThreads
 from rlprof.device.view import TraceView
@@ -14,9 +19,52 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import short_place
+from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.source.lines import Line, last_name, short_place
+from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import calls_in, lines_of
 from rlprof.tracefile.regions import BACKWARD
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
+
+_WITHIN: Final = "detect_anomaly"
+"""Torch's context, on only within its ``with``; as a keyword it asks Lightning's Trainer to switch it on."""
+
+_FOR_GOOD: Final = "set_detect_anomaly"
+"""Switches it for all that follows, where it is no ``with``'s."""
+
+STACKS: Final = Range(0.97, 1.0)
+"""Part of the time in stacks that goes with the mode: without it none is recorded."""
+
+CHECKED_SMALL: Final = calibrated(
+    Range(0.25, 0.65),
+    unit="part of the backward pass",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: of 2 layers of 32 to 256, batches of 32 to 256, "
+    "0.53 to 0.76 is left; of a GRU over 16 steps 0.36 (by hand)",
+    date="2026-11-25",
+)
+"""Part that checks for NaN take of a backward pass that takes no longer than the stacks of the forward pass."""
+
+CHECKED_LARGE: Final = calibrated(
+    Range(0.07, 0.65),
+    unit="part of the backward pass",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: of 3 layers of 1 024 0.66 to 0.92 is left, of "
+    "convolutions and 32 pictures 0.77; by hand: of 3 layers of 2 048, of 128 pictures up to 0.92, of 2 layers of 64 and a batch of 8 192 0.56",
+    date="2026-11-25",
+)
+"""The same of longer ones: products of large matrices take longer than to look at them."""
+
+CHECKED_ON_GPU: Final = Range(0.0, 0.95)
+"""The same on a GPU: each check waits for all that was launched before it."""
+
+LEAST_GPU_USE: Final = 0.01
+"""Use of a GPU, below which the training is not on it."""
+
+_FORMATS: Final = re.compile(r"[/\\]torch[/\\]fx[/\\]traceback\.py$")
+
+_COMPILES: Final = re.compile(
+    r"[/\\]torch[/\\](_functorch|_dynamo|_inductor|_export|export|fx)[/\\](?!eval_frame)"
+)
+"""Torch's compilers, which record stacks of what they trace in any case."""
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time that anomaly mode takes: twice what a report lists."""
@@ -69,7 +117,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             Saving(stacks.nodes, mode.stacks_removable(whole)),
             *(Saving(frozenset(nodes), part) for part, nodes in mode.backward.items()),
         ),
-        locations=(*at_switch, *mode.lines.shown_locations(stacks.weights, whole)),
+        locations=(*at_switch, *stacks.locations),
         evidence=tuple(_evidence(mode, profile)),
         fix="Take set_detect_anomaly(True), or the with detect_anomaly(), out now that the NaN is found; to look for "
         "another, switch it on by an option.",
@@ -78,10 +126,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
 
 
 def _evidence(mode: AnomalyMode, profile: Profile) -> Iterator[str]:
-    whole, recorded_us = profile.critical.wall_us, mode.stacks.total_us
-    yield (
-        f"{percent(recorded_us / whole)} of the steady time is spent in format_stack, which torch calls for each op only in "
-        f"this mode{of_each_step(recorded_us, profile.steady_steps)}"
+    whole = profile.critical.wall_us
+    yield mode.stacks.share_spent(
+        "in format_stack, which torch calls for each op only in this mode"
     )
     if mode.backward_us:
         yield (
@@ -146,6 +193,177 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
         fix="Turn torch.autograd.set_detect_anomaly(True) off when the NaN is found.",
         confidence=Confidence.SUSPECTED,
     )
+
+
+class AnomalyMode(SteadySearch):
+    """Time that it takes, and the lines that switch it on."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        self._gpu_use = max(
+            (1.0 if gpu.utilisation is None else gpu.utilisation for gpu in profile.gpus),
+            default=0.0,
+        )
+        self.switches = self._switches_in(profile)
+        self.stacks = self._recorded_stacks(profile)
+        self.backward_us = 0.0
+        """Of the passes that check for NaN, or may do so."""
+        self.backward: dict[Range, set[int]] = defaultdict(set)
+        """Their nodes, by the part that checks take."""
+        self._look_at_backward()
+
+    @property
+    def least_us(self) -> float:
+        """Time (µs) that the mode takes at least."""
+        checks_us = sum(
+            part.low * self.tree.self_cost(node).wall_us
+            for part, nodes in self.backward.items()
+            for node in nodes
+        )
+        return self.stacks.total_us + checks_us
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return self._gpu_use >= LEAST_GPU_USE
+
+    def stacks_removable(self, whole_us: float) -> Range:
+        """Return the part of their time that the mode's end saves.
+
+        While a GPU works on what was launched before, the host may record stacks for nothing.
+        """
+        if not self.is_on_gpu:
+            return STACKS
+        seen = 1 - self._gpu_use * whole_us / self.stacks.total_us
+        return Range(STACKS.low * max(0.0, seen), STACKS.high)
+
+    def _recorded_stacks(self, profile: Profile) -> LineTime:
+        """The time of ``format_stack``, which torch calls for each op that records a gradient, in this mode alone."""
+        tops = self.tree.topmost(_formats_stack)
+        owners = ((top, self.lines.owner(top)) for top in tops if not self._is_compiled(top))
+        return calls_time(
+            profile,
+            self.lines,
+            ((top, self.lines.line(owner)) for top, owner in owners if owner != NO_PARENT),
+        )
+
+    def _is_compiled(self, node: int) -> bool:
+        above = self.tree.nodes[node].parent
+        return above != NO_PARENT and any(
+            _COMPILES.search(self.tree.frame(ancestor).file)
+            for ancestor in self.tree.ancestors(above)
+        )
+
+    def _look_at_backward(self) -> None:
+        """Take in the backward passes. The engine is written in C++: its time is that of the frame that calls it."""
+        nodes = [
+            part for part in self.tree.hot_nodes() if computes_gradients(self.tree.frame(part))
+        ]
+        if self.switches and not any(switch.checks for switch in self.switches.values()):
+            return
+        self.backward_us = self.tree.cost_of(nodes).wall_us
+        if self.is_on_gpu:
+            checked = CHECKED_ON_GPU
+        elif self.backward_us <= self.stacks.total_us:
+            checked = CHECKED_SMALL
+        else:
+            checked = CHECKED_LARGE
+        for node in nodes:
+            low = checked.low if self._is_switched_on(node) else 0.0
+            self.backward[Range(low, checked.high)].add(node)
+
+    def _is_switched_on(self, node: int) -> bool:
+        """Tell whether the source shows that the mode is on at ``node``, with its checks."""
+        above = [self.tree.frame(ancestor) for ancestor in self.tree.ancestors(node)]
+        return any(
+            switch.is_sure
+            and switch.checks
+            and (
+                switch.covers is None
+                or any(frame.file == line.file and frame.line in switch.covers for frame in above)
+            )
+            for line, switch in self.switches.items()
+        )
+
+    def _switches_in(self, profile: Profile) -> dict[Line, Switch]:
+        found = {}
+        for file, text in sorted(profile.sources.items()):
+            if not self.lines.is_yours(Frame(file, "", 1)):
+                continue
+            module = self.lines.module(file)
+            for switch in anomaly_switches(text):
+                function = module.function_at(switch.line) if module else None
+                name = function.qualname if function else "<module>"
+                found[Line(file, switch.line, name)] = switch
+        return found
+
+
+def _formats_stack(frame: Frame) -> bool:
+    return last_name(frame.function) == "format_stack" and bool(_FORMATS.search(frame.file))
+
+
+class Switch(NamedTuple):
+    line: int
+    covers: range | None
+    """Lines of the ``with`` that it is on for; None where it is on from there."""
+    is_sure: bool
+    """False where it depends on something, or is switched off elsewhere in the file: then it may be on now and then."""
+    checks: bool
+    """True if gradients are checked for NaN; ``check_nan=False`` leaves the stacks of the forward pass alone."""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def anomaly_switches(text: str) -> tuple[Switch, ...]:
+    """Return those in ``text`` that switch it on, or may do so (``set_detect_anomaly(options.debug)``)."""
+    module = parse(text) if _WITHIN in text else None
+    if module is None:
+        return ()
+    blocks = {
+        id(item.context_expr): lines_of(node)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.With | ast.AsyncWith)
+        for item in node.items
+    }
+    calls = list(calls_in(module.tree))
+    is_switched_off = any(
+        called_name(call) == _FOR_GOOD and id(call) not in blocks and _is_false(_mode(call))
+        for call in calls
+    )
+    found = (_switch(call, blocks.get(id(call))) for call in calls)
+    return tuple(
+        switch._replace(
+            is_sure=switch.is_sure and (switch.covers is not None or not is_switched_off)
+        )
+        for switch in found
+        if switch is not None
+    )
+
+
+def _switch(call: ast.Call, block: range | None) -> Switch | None:
+    """Return what ``call`` switches on, in the lines of the ``with`` that it is for, if any."""
+    name, keywords = called_name(call), {keyword.arg: keyword.value for keyword in call.keywords}
+    if name == _FOR_GOOD:
+        mode, position = _mode(call), 1
+    elif name == _WITHIN and block is not None:
+        mode, position = ast.Constant(True), 0
+    elif name != _WITHIN and _WITHIN in keywords:
+        mode, position = keywords[_WITHIN], len(call.args)
+    else:
+        return None
+    if mode is None or _is_false(mode):
+        return None
+    checks = call.args[position] if len(call.args) > position else keywords.get("check_nan")
+    is_sure = isinstance(mode, ast.Constant) and isinstance(checks, ast.Constant | None)
+    return Switch(call.lineno, block, is_sure=is_sure, checks=not _is_false(checks))
+
+
+def _mode(call: ast.Call) -> ast.expr | None:
+    if call.args:
+        return call.args[0]
+    return next((keyword.value for keyword in call.keywords if keyword.arg == "mode"), None)
+
+
+def _is_false(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and not node.value
 
 
 DETECTOR: Final = Detector(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, file_name, last_name
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.origin import Origin, origin
-from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time: a configuration copied for each environment stays below it."""
@@ -34,36 +33,30 @@ _BY_PICKLE: Final = ("_pickle.dumps", "_pickle.loads")
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    tree = profile.steady
+    lines = UserLines.of(profile)
+    time = LineTime(profile, lines)
     for top in tree.topmost(_copies_deeply):
         owner = lines.owner(top)
         # A library that copies for itself is not the user's to change.
         if owner == NO_PARENT or tree.nodes[top].parent != owner or not lines.is_repeated(owner):
             continue
-        nodes.update(tree.subtree(top))
-        weights[lines.line(owner)] += tree.total_cost(top).wall_us
+        time.add_calls(top, lines.line(owner))
     values = Values(profile.values)
     for node in tree.hot_nodes() if values else ():
         frame = tree.frame(node)
         is_repeated = lines.is_yours(frame) and lines.is_repeated(node)
         if is_repeated and _copies_by_pickle(lines, values, frame):
-            nodes.add(node)
-            weights[lines.line(node)] += tree.self_cost(node).wall_us
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+            time.add(lines.line(node), tree.self_cost(node).wall_us, [node])
+    if not time.is_worth(MIN_SHARE):
         return
-    heaviest = heaviest_line(weights)
-    each = of_each_step(total, profile.steady_steps)
     yield Finding(
-        title=f"an object is copied deeply again and again ({short_place(heaviest)})",
-        savings=(Saving(frozenset(nodes), REMOVABLE),),
-        locations=lines.shown_locations(weights, whole),
+        title=f"an object is copied deeply again and again ({time.place})",
+        savings=(Saving(time.nodes, REMOVABLE),),
+        locations=time.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent on copying it{each}",
-            *_copied(values, lines, heaviest),
+            time.share_spent("on copying it"),
+            *_copied(values, lines, time.heaviest),
         ),
         fix="Copy only what changes: give the class a method that makes a new object and copies its few arrays and "
         "numbers, or save these before and set them back after. What is never written needs no copy.",
@@ -83,8 +76,8 @@ def _copies_by_pickle(lines: UserLines, values: Values, frame: Frame) -> bool:
     """Tell whether a line makes bytes of an object, and an object of these."""
     for statement in lines.statements(frame):
         known = values.of(frame.file, statement)
-        for call in statement.walk():
-            if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Call):
+        for call in statement.calls():
+            if call.args and isinstance(call.args[0], ast.Call):
                 made, read = value_of(call.args[0].func, known), value_of(call.func, known)
                 if made and read and (made.function, read.function) == _BY_PICKLE:
                     return True
@@ -95,8 +88,8 @@ def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
     """Yield what is copied there, where a look has told."""
     for statement in lines.statements(Frame(line.file, line.function, line.line)):
         known = values.of(line.file, statement)
-        for call in statement.walk():
-            if isinstance(call, ast.Call) and call.args:
+        for call in statement.calls():
+            if call.args:
                 callee, copied = value_of(call.func, known), value_of(call.args[0], known)
                 if copied is not None and callee is not None and callee.function == "copy.deepcopy":
                     what = ast.unparse(call.args[0])
@@ -106,5 +99,5 @@ def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
 DETECTOR: Final = Detector(
     id="deepcopy-in-loop",
     name="objects copied deeply again and again",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

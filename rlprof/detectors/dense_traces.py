@@ -15,8 +15,8 @@ from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.nodes import assigned, items_of
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these operations."""
@@ -48,7 +48,7 @@ class _DenseTraces:
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found = _found(profile, lines)
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is None:
@@ -59,7 +59,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in fading and adding them"),
-            f"seen there: {time.heaviest.table}",
+            f"seen there: {time.most.table}",
             "one entry is set at a time: most of the others are zero, or nearly so",
         ),
         fix="Fade and add only entries that were visited lately: keep their indices and traces in two short arrays, drop a trace that has faded below 0.001, "
@@ -92,7 +92,7 @@ def _traces(
     module: SourceModule, statement: Statement, known: Mapping[str, Value]
 ) -> Iterator[ast.expr]:
     """Yield large arrays that the function around ``statement`` fades as a whole, and sets one entry of at a time."""
-    own = [other for other in module.statements if other.function is statement.function]
+    own = module.of_function(statement.function)
     entered = {text for other in own for text in _entered(other, known)}
     for other in own:
         faded = _faded(other, known)
@@ -135,7 +135,7 @@ def _entered(statement: Statement, known: Mapping[str, Value]) -> Iterator[str]:
 
 def _is_one(index: ast.expr, known: Mapping[str, Value]) -> bool:
     """Tell whether an index picks one entry, or a few: numbers that were seen, or names side by side."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = items_of(index)
     for part in parts:
         value = value_of(part, known)
         if value is not None:

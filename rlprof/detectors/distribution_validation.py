@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.gpu_sync import waits_for_others
-from rlprof.detectors.recognisers.line_time import calls_time
+from rlprof.detectors.recognisers.line_time import LineTime, calls_time
 from rlprof.device.host import DISTRIBUTIONS
 from rlprof.device.places import per_step, places_of
 from rlprof.device.view import TraceView
@@ -18,7 +18,7 @@ from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, last_name, short_place
+from rlprof.source.lines import UserLines, last_name
 from rlprof.units import count, duration, of_each_step, percent
 
 MIN_SHARE: Final = 0.02
@@ -41,21 +41,22 @@ _CHECKING: Final = frozenset({"__init__", "_validate_sample"})
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    tree = profile.steady
+    lines = UserLines.of(profile)
     checks = tree.topmost(_is_check)
     owners = ((entry, lines.owner(entry)) for entry in checks)
     time = calls_time(
-        tree, ((entry, lines.line(entry if by == NO_PARENT else by)) for entry, by in owners)
+        profile,
+        lines,
+        ((entry, lines.line(entry if by == NO_PARENT else by)) for entry, by in owners),
     )
-    if not whole or time.total_us < MIN_SHARE * whole:
+    if not time.is_worth(MIN_SHARE):
         return
-    heaviest = time.heaviest
     yield Finding(
-        title=f"distributions check their arguments at every step ({short_place(heaviest)})",
+        title=f"distributions check their arguments at every step ({time.place})",
         savings=(Saving(time.nodes, REMOVABLE),),
-        locations=lines.shown_locations(time.weights, whole),
-        evidence=tuple(_evidence(profile, lines, heaviest, time.total_us)),
+        locations=time.locations,
+        evidence=tuple(_evidence(time)),
         fix="torch.distributions.Distribution.set_default_validate_args(False) once at the start, or "
         "validate_args=False for each. On a GPU each check is a wait for it, too. Leave it on while you look "
         "for NaNs.",
@@ -69,10 +70,11 @@ def _is_check(frame: Frame) -> bool:
     return bool(_DISTRIBUTION.search(frame.file)) and last_name(frame.function) in _CHECKING
 
 
-def _evidence(profile: Profile, lines: UserLines, heaviest: Line, total: float) -> Iterable[str]:
-    whole = profile.critical.wall_us
-    each = of_each_step(total, profile.steady_steps)
-    yield f"{percent(total / whole)} of the steady time goes into checking{each}"
+def _evidence(time: LineTime) -> Iterable[str]:
+    heaviest, lines = time.heaviest, time.lines
+    each = of_each_step(time.total_us, time.profile.steady_steps)
+    share = percent(time.total_us / time.profile.critical.wall_us)
+    yield f"{share} of the steady time goes into checking{each}"
     statement = lines.statement(Frame(heaviest.file, heaviest.function, heaviest.line))
     if statement is not None:
         told = any(
@@ -116,6 +118,6 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 DETECTOR: Final = Detector(
     id="distribution-validation",
     name="torch.distributions that check their arguments at every step",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect_in_trace),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,16 +17,23 @@ from rlprof.detectors.recognisers.logging_calls import (
     find_wrappers,
     unread_messages,
 )
-from rlprof.detectors.recognisers.message_work import makes_text, working_calls
 from rlprof.detectors.recognisers.output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.text_takers import KEPT
+from rlprof.detectors.recognisers.unread_text import FORMATTERS
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.message_values import MessageValues
 from rlprof.source.values import Values
+from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.nodes import calls_in
 from rlprof.units import percent
+
+_MAKE_TEXT = FORMATTERS | {"__str__", "__repr__", "__format__"}
+_TEXT_FILES = ("/arrayprint.py", "/torch/_tensor_str.py")
 
 MIN_SHARE: Final = 0.005
 """Least share of the critical time. Half of what a report lists: below it a sample or two decide."""
@@ -48,7 +56,6 @@ ZERO_SEEN: Final = 3.0
 SAMPLES_TO_MEASURE: Final = 20
 """Samples that a message needs, of a level that is mostly off, before "no handler was seen" counts as
 evidence: none in 20 leaves emitting at most a seventh of its time (95 %, 0.86 ** 20 = 5 %)."""
-
 
 CALLS_TOLD: Final = 3
 """Names of calls in a message that may do more than compute: the advice is one sentence."""
@@ -139,7 +146,7 @@ class _Collector:
         new = set(more) - self._claimed
         self._claimed |= new
         nodes |= new
-        return sum(self._tree.self_cost(node).wall_us for node in new)
+        return self._tree.cost_of(new).wall_us
 
     def _claim_below(self, nodes: set[int], top: int) -> int:
         """Claim ``top`` and all it called, unless that was done from further up."""
@@ -170,7 +177,7 @@ def _telling_nodes(lines: UserLines, values: Values) -> frozenset[int]:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     interval = max(1, profile.critical.sample_interval_us)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     costs = _Collector(lines, Values(profile.values), _sites(profile, lines)).collect()
     wasted = {
         site: cost
@@ -326,12 +333,53 @@ def _savings(
     savings = [Saving(formatting, Range(1.0, 1.0))] if formatting else []
     savings += [Saving(working, Range(0.0, 1.0))] if working else []
     for site, cost in costs.items():
-        own_us = sum(tree.self_cost(node).wall_us for node in cost.own)
+        own_us = tree.cost_of(cost.own).wall_us
         if own_us:
             kept = min(1.0, (cost.logging_us + ZERO_SEEN * interval_us) / own_us)
             kept = 1.0 if site.working else kept  # C may have done it.
             savings.append(Saving(frozenset(cost.own), Range(1.0 - kept, 1.0)))
     return tuple(savings)
+
+
+def working_calls(
+    file: str, module: SourceModule, message: EagerMessage, values: Values
+) -> frozenset[str]:
+    """Return what is called for a message and may do more than compute, as it is written."""
+    statements = dict.fromkeys(
+        statement for line in sorted(message.lines) for statement in module.statements_at(line)
+    )
+    return frozenset(
+        ast.unparse(call.func)
+        for statement in statements
+        for value in _made(statement, message)
+        for call in MessageValues(module, statement, values.of(file, statement)).working_calls(
+            value
+        )
+        if called_name(call) not in message.other_calls
+    )
+
+
+def _made(statement: Statement, message: EagerMessage) -> Iterator[ast.expr]:
+    """Yield what a statement makes for the message: all that the logging call is given, or the value that is kept for it."""
+    for expression in statement.expressions():
+        calls = list(calls_in(expression))
+        logging = [call for call in calls if _logs(call, message)]
+        for call in logging:
+            yield from call.args
+            yield from (keyword.value for keyword in call.keywords)
+        if not logging:
+            yield expression
+
+
+def _logs(call: ast.Call, message: EagerMessage) -> bool:
+    return message.callee in (ast.unparse(call.func), called_name(call)) or (
+        called_name(call) == message.callee_name
+    )
+
+
+def makes_text(frame: Frame) -> bool:
+    """Tell whether a function that a line calls is known to make text alone."""
+    return last_name(frame.function) in _MAKE_TEXT or frame.file.endswith(_TEXT_FILES)
 
 
 DETECTOR: Final = Detector(

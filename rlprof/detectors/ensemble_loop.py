@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.backward_pass import BackwardPass
-from rlprof.detectors.recognisers.line_time import own_time
-from rlprof.detectors.recognisers.network_loops import NetworkLoop, NetworkLoops
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
+from rlprof.detectors.recognisers.recorded_graphs import BackwardPass, asks_network
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines
+from rlprof.model.recording import NO_PARENT
+from rlprof.source.answer_chains import needs_no_other_turn, paths
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
+from rlprof.syntax.loop_elements import Turns, turns_at
+from rlprof.syntax.nodes import given_to, nodes_in
+
+FEWEST_NETWORKS: Final = 3
+"""Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""
+
+_CALLS: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\](module|container)\.py$")
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in the networks' forward passes."""
@@ -39,7 +52,7 @@ PART_UNKNOWN: Final = calibrated(
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     search = NetworkLoops(profile, lines)
     loops = search.found()
     time = own_time(profile, lines, loops, MIN_SHARE)
@@ -50,9 +63,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if backward is not None:
         claimed = frozenset[int]().union(backward.nodes, *(saving.nodes for saving in savings))
         steps = tree.topmost(lambda frame: duty_of(frame) is Duty.MOVES_PARAMETERS)
-        nodes = frozenset(node for top in steps for node in tree.subtree(top)) - claimed
-        savings += [backward, Saving(nodes, Range(0.0, _but_one(time.heaviest)))]
-    ensemble = time.heaviest.ensemble
+        nodes = tree.subtrees(steps) - claimed
+        savings += [backward, Saving(nodes, Range(0.0, _but_one(time.most)))]
+    ensemble = time.most.ensemble
     yield Finding(
         title=f"{ensemble.networks} networks are asked one after the other ({time.place})",
         savings=tuple(saving for saving in savings if saving.nodes),
@@ -78,6 +91,93 @@ def _removable(loop: NetworkLoop, search: NetworkLoops) -> Range:
 
 def _but_one(loop: NetworkLoop) -> float:
     return 1 - 1 / loop.ensemble.networks
+
+
+class Ensemble(NamedTuple):
+    """Networks that a loop goes through."""
+
+    networks: int
+    container: str
+    """In words."""
+    is_on_cpu: bool
+    are_alike: bool
+    """True if their parameters were seen to have the same shapes."""
+
+
+@dataclass(slots=True)
+class NetworkLoop:
+    """One line in such a loop."""
+
+    place: Line
+    ensemble: Ensemble
+    nodes: set[int] = field(default_factory=set)
+    """The forward passes of its networks."""
+
+
+class NetworkLoops(SteadySearch):
+    """Looks for them in the steady phase."""
+
+    def found(self) -> list[NetworkLoop]:
+        loops: dict[Line, NetworkLoop] = {}
+        looked: dict[Line, Ensemble | None] = {}
+        for asker, asked in self._asked_by_you() if self.values else ():
+            line = self.lines.line(asker)
+            if line not in looked:
+                looked[line] = self._ensemble_at(asker)
+            ensemble = looked[line]
+            if ensemble is not None:
+                loop = loops.setdefault(line, NetworkLoop(line, ensemble))
+                loop.nodes.update(self.tree.subtree(asked))
+        return list(loops.values())
+
+    def _asked_by_you(self) -> Iterator[tuple[int, int]]:
+        """Yield the nodes of the user's that ask a network, each with that of the call; networks may be within others."""
+        for node in self.tree.hot_nodes():
+            parent = self.tree.nodes[node].parent
+            is_yours = parent != NO_PARENT and self.lines.is_yours(self.tree.frame(parent))
+            if is_yours and asks_network(self.tree.frame(node)):
+                yield parent, node
+
+    def of_calls(self, nodes: Iterable[int]) -> float:
+        """Return the part of the networks' time that Python takes to call their layers: the larger it is, the less there is to compute."""
+        whole = calls = 0
+        for node in nodes:
+            us = self.tree.self_cost(node).wall_us
+            whole += us
+            calls += us if _CALLS.search(self.tree.frame(node).file) else 0
+        return calls / whole if whole else 0.0
+
+    def _ensemble_at(self, node: int) -> Ensemble | None:
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
+        statement = self.lines.statement(frame)
+        if module is None or statement is None:
+            return None
+        known = self.values.of(frame.file, statement)
+        for turns in turns_at(module, frame.line):
+            seen = {**self.values.between(frame.file, turns.lines), **known}
+            if (found := _asked(turns, seen)) is not None:
+                return found
+        return None
+
+
+def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
+    """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
+    for call in nodes_in(*turns.body):
+        container = turns.container(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or container is None:
+            continue
+        value, asked = value_of(container, known), value_of(call.func, known)
+        if value is None or value.networks < FEWEST_NETWORKS:
+            continue
+        if asked is not None and not asked.is_network:
+            continue
+        given = given_to(call)
+        if needs_no_other_turn(turns.body, call, given, call.func):
+            seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
+            on_cpu = all(each.is_on_cpu for each in seen if each.is_array)
+            return Ensemble(value.networks, ast.unparse(container), on_cpu, value.are_alike)
+    return None
 
 
 DETECTOR: Final = Detector(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import last_name
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, assigned_variable
 from rlprof.syntax.origin import Origin, origin
-from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time. Environments of an evaluation now and then stay below it."""
@@ -31,13 +30,11 @@ _INTERFACE: Final = frozenset({"reset", "step"})
 """Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
 
 
-class _Search:
+class _Search(SteadySearch):
     """Finds where environments are made in the steady phase, over and over."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._values = Values(profile.values)
+        super().__init__(profile)
         self._classes: dict[str, dict[str, frozenset[str]]] = {}
         self._stepped = frozenset(
             (value.file, last_name(value.type))
@@ -45,8 +42,8 @@ class _Search:
             for value in self._stepped_in(file)
         )
         """Classes, by file and name, whose objects were seen to be stepped like environments."""
-        self.nodes: set[int] = set()
-        self.weights: dict[Line, float] = defaultdict(float)
+        self.time = LineTime(profile, self.lines)
+        self.checking: set[int] = set()
         self.checking_us = 0
 
     def run(self) -> None:
@@ -59,23 +56,20 @@ class _Search:
                 inside.add(node)
                 owner = self.lines.owner(parent)
                 if owner != NO_PARENT and self.lines.is_repeated(owner):
-                    self.nodes.update(self.tree.subtree(node))
-                    self.weights[self.lines.line(owner)] += self.tree.total_cost(node).wall_us
-        if self.nodes:
+                    self.time.add_calls(node, self.lines.line(owner))
+        if self.time.weights:
             self._claim_checks()
 
     def _claim_checks(self) -> None:
         """Claim what is done once for each new environment in its first steps, without these."""
-        checking: set[int] = set()
         for node in self.tree.hot_nodes():
             frame = self.tree.frame(node)
-            is_below = self.tree.nodes[node].parent in checking
+            is_below = self.tree.nodes[node].parent in self.checking
             if duty_of(frame) is Duty.CHECKS_NEW_ENVIRONMENTS or (
                 is_below and last_name(frame.function) not in _INTERFACE
             ):
-                checking.add(node)
+                self.checking.add(node)
                 self.checking_us += self.tree.self_cost(node).wall_us
-        self.nodes |= checking
 
     def _makes(self, node: int) -> bool:
         """Tell whether ``node`` is the first frame of an environment's making."""
@@ -99,9 +93,9 @@ class _Search:
         return self._classes[frame.file].get(function.class_name, frozenset()) >= _INTERFACE
 
     def _stepped_in(self, file: str) -> Iterator[Value]:
-        module = self.lines.module(file) if self._values.has(file) else None
+        module = self.lines.module(file) if self.values.has(file) else None
         for step in _steps(module) if module else ():
-            stepped = value_of(step.owner, self._values.of(file, step.statement))
+            stepped = value_of(step.owner, self.values.of(file, step.statement))
             if stepped is not None and module and _is_asked(step, module):
                 yield stepped
 
@@ -112,7 +106,7 @@ class _Search:
         statement = self.lines.statement(frame) if self.lines.is_yours(frame) else None
         if statement is None:
             return False
-        known: Mapping[str, Value] = self._values.of(frame.file, statement)
+        known: Mapping[str, Value] = self.values.of(frame.file, statement)
         for call in statement.walk():
             callee = value_of(call.func, known) if isinstance(call, ast.Call) else None
             if callee is not None and callee.made and callee.is_environment:
@@ -121,23 +115,17 @@ class _Search:
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
     search = _Search(profile)
     search.run()
-    making = sum(search.weights.values())
-    total = making + search.checking_us
-    if not whole or making < MIN_SHARE * whole:
+    time = search.time
+    if not time.is_worth(MIN_SHARE):
         return
-    heaviest = heaviest_line(search.weights)
-    each = of_each_step(total, profile.steady_steps)
+    too = ", and in checking their first steps" if search.checking_us else ""
     yield Finding(
-        title=f"environments are made anew again and again ({short_place(heaviest)})",
-        savings=(Saving(frozenset(search.nodes), REMOVABLE),),
-        locations=search.lines.shown_locations(search.weights, whole),
-        evidence=(
-            f"{percent(total / whole)} of the steady time is spent in making them"
-            f"{', and in checking their first steps' if search.checking_us else ''}{each}",
-        ),
+        title=f"environments are made anew again and again ({time.place})",
+        savings=(Saving(time.nodes | search.checking, REMOVABLE),),
+        locations=time.locations,
+        evidence=(time.share_spent(f"in making them{too}", search.checking_us),),
         fix="Make the environment once, before the loop, and call its reset() for each episode; keep one for evaluation "
         "beside it. What differs from episode to episode goes through reset(seed=..., options=...).",
         confidence=Confidence.MEASURED,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.libraries.known import files_of, packages_of
 from rlprof.model.activity import Component
 from rlprof.model.calltree import CallTree
@@ -34,7 +34,7 @@ class _Environment:
     """The time of the environment, by line."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        self.lines = UserLines.of(profile)
         self.weights: dict[Line, float] = defaultdict(float)
         self.wrappers_us = 0.0
         self.total_us = 0.0
@@ -108,6 +108,6 @@ def _evidence(component: Component, environment: _Environment) -> Iterable[str]:
 DETECTOR: Final = Detector(
     id="environment-step-bound",
     name="the environment itself takes most of the time",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )
 """No price: what of an environment's own work can be saved, its author knows."""

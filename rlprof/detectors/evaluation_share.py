@@ -14,6 +14,7 @@ from rlprof.detectors.recognisers.evaluating import (
     is_summed_up,
     step_loops,
 )
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import duty_of, is_framework
@@ -55,10 +56,9 @@ _COUNTS_ITS_OWN: Final = frozenset(
 """Those that count the steps of evaluations which the same library makes, where the agent did not count them apart."""
 
 
-class _Search:
+class _Search(SteadySearch):
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        super().__init__(profile)
         self._sources = profile.sources
         self._steps = {"step"}.union(
             *(step_loops(text).methods for text in profile.sources.values())

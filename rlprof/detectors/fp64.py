@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
+from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.device.host import CallSite, call_sites
 from rlprof.device.kernels import FP64, kernels_named
 from rlprof.device.places import SHOWN_PLACES, place
@@ -21,7 +22,7 @@ from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.value import Value
 from rlprof.source.values import Values
 from rlprof.syntax.origin import installed_package
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Least share of the time that the device works. 0.1 to 0.2 % is usual: sums and losses are kept in it."""
@@ -58,29 +59,26 @@ _CPU: Final = "cpu"
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    tree = profile.steady
+    lines = UserLines.of(profile)
     network = _network_in_doubles(lines, Values(profile.values))
-    if network is None or not whole or not _may_be_all_of_torchs_work(profile.values):
+    if network is None or not _may_be_all_of_torchs_work(profile.values):
         return
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    time = LineTime(profile, lines)
     for top in tree.topmost(lambda frame: installed_package(frame.file) == "torch"):
         owner = lines.owner(top)
         if owner != NO_PARENT and lines.is_repeated(owner):
-            nodes.update(tree.subtree(top))
-            weights[lines.line(owner)] += tree.total_cost(top).wall_us
-    total = sum(weights.values())
-    if total < MIN_SHARE_ON_CPU * whole:
+            time.add_calls(top, lines.line(owner))
+    if not time.is_worth(MIN_SHARE_ON_CPU):
         return
     name, line = network
     rows = _most_rows(profile.values)
     yield Finding(
         title=f"{name} computes in double precision ({short_place(line)})",
-        savings=(Saving(frozenset(nodes), BATCHED if rows >= MANY_ROWS else REMOVABLE),),
-        locations=lines.shown_locations(weights, whole),
+        savings=(Saving(time.nodes, BATCHED if rows >= MANY_ROWS else REMOVABLE),),
+        locations=time.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in torch{of_each_step(total, profile.steady_steps)}",
+            time.share_spent("in torch"),
             f"the parameters of {name} were seen to be torch.float64",
         ),
         fix="Leave the network in single precision (no .double(), no torch.set_default_dtype(torch.float64)) and give it such arrays: "
@@ -152,6 +150,6 @@ def _places(view: TraceView, kernels: Iterable[Row]) -> tuple[TracePlace, ...]:
 DETECTOR: Final = Detector(
     id="fp64",
     name="networks in double precision",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect_in_trace),
 )

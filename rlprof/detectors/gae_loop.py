@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.loop_time import loop_time
+from rlprof.detectors.recognisers.line_time import loop_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.gradients import without_gradients
 from rlprof.source.parameters import Parameters
 from rlprof.source.tensor_loops import ARRAYS, TENSORS, TensorLoop
+from rlprof.source.updates import without_gradients
 
 REMOVABLE: Final = calibrated(
     Range(0.81, 0.95),
@@ -83,9 +83,9 @@ def _in_torch(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"advantages or returns are reckoned in torch, row by row ({found.place})",
         savings=(Saving(found.time.nodes, removable),),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             f"the source shows a recursion from the last row of {loop.tensor} to the first, in small "
             "operations of torch",
             "no gradient is recorded there"
@@ -107,9 +107,9 @@ def _in_numpy(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"advantages or returns are reckoned in numpy, number by number ({found.place})",
         savings=(Saving(found.time.nodes, ARRAY_REMOVABLE),),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             f"the source shows a recursion from the last number of {found.heaviest.tensor} to the first; it is an "
             "array of numpy, an item of which costs several of a list",
         ),

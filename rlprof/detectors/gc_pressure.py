@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import GC_COLLECTIONS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -53,7 +52,7 @@ class _Collections:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     asked, automatic = _Collections(), _Collections()
     for node, cost in tree.self_costs():
         # With no code above it, it is the interpreter's own at its end.
@@ -93,7 +92,7 @@ def _asks(lines: UserLines, owner: int) -> bool:
         return False
     statement = lines.statement(lines.tree.frame(owner))
     return statement is not None and any(
-        isinstance(node, ast.Call) and called_name(node) == "collect" for node in statement.walk()
+        called_name(node) == "collect" for node in statement.calls()
     )
 
 
@@ -119,5 +118,5 @@ def _evidence(profile: Profile, asked: _Collections, automatic: _Collections) ->
 DETECTOR: Final = Detector(
     id="gc-pressure",
     name="garbage collections in the loop",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.calibration import calibrated
@@ -81,7 +81,7 @@ def _gil_waits_us(profile: Profile) -> Mapping[int, int]:
 def _finding(
     profile: Profile, process: int, turn_takers: Sequence[Activity], waited_us: int
 ) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     weights: dict[Line, float] = defaultdict(float)
     nodes: set[int] = set()
     for activity in turn_takers:
@@ -92,7 +92,7 @@ def _finding(
                 weights[lines.line(owner)] += cost.busy_us
     if not weights:
         return
-    sold = sum(profile.steady.self_cost(node).busy_us for node in nodes)
+    sold = profile.steady.cost_of(nodes).busy_us
     # Threads beside the main one have no probe: much of their work is on lines that are not known.
     whole = sum(taker.working_us for taker in turn_takers) / sum(weights.values())
     # What is not on the critical path gains nothing by being quicker.
@@ -139,7 +139,7 @@ def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]
     most, least = (max(0.0, us / main.wall_us) for us in (handed_us, handed_us - tasks_us))
     if least < MIN_WAIT:
         return
-    lines = UserLines(main.tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, main.tree)
     weights = lines.times((node, main.tree.self_cost(node).wall_us) for node in handing)
     if not weights:
         return
@@ -199,5 +199,5 @@ def _free_cores(profile: Profile, turn_takers: Sequence[Activity]) -> float:
 DETECTOR: Final = Detector(
     id="gil-contention",
     name="Python threads that take turns at the interpreter lock",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

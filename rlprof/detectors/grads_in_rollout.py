@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.graph_asked import GraphUse
-from rlprof.detectors.recognisers.graph_names import differentiates, is_environment_step
+from rlprof.detectors.recognisers.graph_asked import GraphUse, differentiates, is_environment_step
 from rlprof.detectors.recognisers.graph_use import GraphUses
 from rlprof.detectors.recognisers.line_time import calls_time
 from rlprof.detectors.recognisers.recorded_graphs import (
@@ -28,13 +27,13 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.trace import Row, Trace
-from rlprof.source.gradients import switches_off_for_good
-from rlprof.source.lines import Line, file_name, last_name, short_place
+from rlprof.source.lines import Line, file_name, last_name
+from rlprof.source.updates import switches_off_for_good
 from rlprof.source.value import Value
 from rlprof.syntax.module import PARSED_FILES, parse
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.tracefile.regions import BACKWARD
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.05
 """Least share of the critical time, in the network's calls: a fifth of that, which is all there is to save, is what a
@@ -68,23 +67,22 @@ RECORDING: Final = 0.2
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
     if any(map(switches_off_for_good, profile.sources.values())):
         return
     search = _Search(profile)
-    lines = ((entry, search.dropping_line(entry)) for entry in search.graphs.calls())
-    time = calls_time(profile.steady, ((entry, line) for entry, line in lines if line is not None))
-    if not whole or time.total_us < MIN_SHARE * whole:
+    found = ((entry, search.dropping_line(entry)) for entry in search.graphs.calls())
+    dropped = ((entry, line) for entry, line in found if line is not None)
+    time = calls_time(profile, search.graphs.lines, dropped)
+    if not time.is_worth(MIN_SHARE):
         return
-    each = of_each_step(time.total_us, profile.steady_steps)
     acts = time.heaviest in search.acting
     yield Finding(
         title=f"gradients are recorded {'while acting' if acts else 'and never used'} "
-        f"({short_place(time.heaviest)})",
+        f"({time.place})",
         savings=(Saving(time.nodes, GRAPH_REMOVABLE), *search.saved_in_drawing(time.nodes)),
-        locations=search.graphs.lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in networks called from there{each}",
+            time.share_spent("in networks called from there"),
             "the source shows no torch.no_grad() or inference_mode() around the calls",
             "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
         ),
@@ -285,7 +283,7 @@ def _calling(text: str, is_one: Callable[[ast.Call], bool]) -> frozenset[str | N
     return frozenset(
         statement.function.qualname if statement.function else ""
         for statement in (module.statements if module else ())
-        if any(isinstance(call, ast.Call) and is_one(call) for call in statement.walk())
+        if any(is_one(call) for call in statement.calls())
     )
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
-from rlprof.units import of_each_step, percent
+from rlprof.syntax.nodes import calls_in
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
@@ -63,14 +63,14 @@ class _GrowingStatement(NamedTuple):
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    tree = profile.steady
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     known: dict[tuple[str, int], _GrowingStatement | None] = {}
     alone: set[int] = set()
     shared: set[int] = set()
     made: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    time = LineTime(profile, lines)
     grown: dict[Line, _GrowingStatement] = {}
     for node in tree.hot_nodes():
         frame = tree.frame(node)
@@ -94,17 +94,15 @@ def detect(profile: Profile) -> Iterable[Finding]:
         alone.update(joining)
         made.update(making)
         line = lines.line(node)
-        weights[line] += sum(tree.self_cost(part).wall_us for part in (node, *joining, *making))
+        all_of_it = (node, *joining, *making)
+        time.add(line, tree.cost_of(all_of_it).wall_us, all_of_it)
         grown[line] = growth
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    if not time.is_worth(MIN_SHARE):
         return
-    heaviest = heaviest_line(weights)
-    each = of_each_step(total, profile.steady_steps)
-    told = grown[heaviest]
+    told = grown[time.heaviest]
     and_made = ", and on making that" if made else ""
     yield Finding(
-        title=f"{told.operand} grows by copying all of it ({short_place(heaviest)})",
+        title=f"{told.operand} grows by copying all of it ({time.place})",
         savings=tuple(
             Saving(frozenset(nodes), removable)
             for nodes, removable in (
@@ -114,9 +112,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
             )
             if nodes
         ),
-        locations=lines.shown_locations(weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent on joining it with what is new{and_made}{each}",
+            time.share_spent(f"on joining it with what is new{and_made}"),
             *_size(told),
         ),
         fix="Make the array once, at its full length (np.empty((capacity, size))), write each row into its place and "
@@ -150,7 +148,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
     targets = {
         ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else ())
     }
-    calls = [part for part in statement.walk() if isinstance(part, ast.Call)]
+    calls = list(statement.calls())
     for call in calls:
         if not _joins(call, known):
             continue
@@ -167,10 +165,7 @@ def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStateme
             if is_kept or (value is not None and value.grows()):
                 others = {called_name(other) for other in calls} - {called_name(call)}
                 makers = frozenset(
-                    called_name(inner)
-                    for part in call.args
-                    for inner in ast.walk(part)
-                    if isinstance(inner, ast.Call)
+                    called_name(inner) for part in call.args for inner in calls_in(part)
                 )
                 return _GrowingStatement(text, called_name(call), value, not others, makers)
     return None

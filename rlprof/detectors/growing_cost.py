@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -59,7 +59,7 @@ class _UserLine:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     for line in _lines(profile, lines) if whole and profile.quarters else ():
         weight = sum(line.weights.values())
         if weight < MIN_SHARE * whole or not _grows(line, profile):
@@ -144,5 +144,5 @@ def _named(line: Line) -> str:
 DETECTOR: Final = Detector(
     id="growing-cost",
     name="lines that take longer and longer",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

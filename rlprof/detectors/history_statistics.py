@@ -50,12 +50,12 @@ BESIDE_OTHERS: Final = 0.3
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     sums = [each for each in HistorySums(profile, lines).found() if _is_of_each_step(profile, each)]
     time = own_time(profile, lines, sums, MIN_SHARE)
     if time is None:
         return
-    told = time.heaviest.statistic
+    told = time.most.statistic
     yield Finding(
         title=f"{told.name} of all of {_shortened(told.container)}, each time ({time.place})",
         savings=tuple(
@@ -78,7 +78,7 @@ def _is_of_each_step(profile: Profile, found: HistorySum) -> bool:
     value = found.statistic.value
     if not value.is_array:
         return True
-    spent_us = sum(profile.steady.self_cost(node).wall_us for node in found.nodes)
+    spent_us = profile.steady.cost_of(found.nodes).wall_us
     least_us = profile.steady_steps * (value.numbers or 0) * LEAST_US_OF_A_NUMBER
     return 0 < least_us <= spent_us
 

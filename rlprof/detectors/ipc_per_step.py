@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.crew_layouts import CrewWork, OtherLayout, best_change
 from rlprof.detectors.recognisers.crews import (
     Crew,
@@ -15,7 +15,6 @@ from rlprof.detectors.recognisers.crews import (
     paused_us,
     split_work,
 )
-from rlprof.detectors.recognisers.streams import find_stream
 from rlprof.detectors.recognisers.transport import (
     LARGE_BYTES,
     counted_messages,
@@ -26,11 +25,27 @@ from rlprof.libraries.base import Transport
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.calibration import calibrated
+from rlprof.model.calltree import Cost, sum_costs
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.units import count, duration, of_each_step, percent, size
+
+ONE_WAY: Final = 0.1
+"""Most messages of those who make no steps, over those of who does: answers are as many as questions."""
+
+SMALL_BYTES: Final = 8_192
+"""Longest mean message: of a longer one the bytes are what takes the time."""
+
+IN_BATCHES: Final = calibrated(
+    Range(0.6, 0.95),
+    unit="part of the messages' time",
+    source="benchmarks/replacements.py: of 32 rows of 225 bytes 0.11 is left through a queue, 0.03 through a pipe, where they are one list; an "
+    "actor-learner lost less to them",
+    date="2026-11-24",
+)
+"""Part that goes where some dozens of steps are one message; pickling and unpickling them stays."""
 
 OUTWEIGHS: Final = calibrated(
     0.5,
@@ -168,7 +183,7 @@ def _transport_nodes(
 
 def _locations(nodes: Iterable[int], profile: Profile) -> tuple[Location, ...]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     weights = lines.times((node, tree.self_cost(node).wall_us) for node in nodes)
     return lines.shown_locations(weights, max(1, profile.critical.wall_us))
 
@@ -247,8 +262,60 @@ def _fix(change: OtherLayout) -> str:
     return f"Step the environments in one process: {_IN_PROCESS}, or one environment written with arrays."
 
 
+class OneWayStream(NamedTuple):
+    """Steps that are sent to somebody who does not answer."""
+
+    messages: float
+    bytes: float
+    nodes: frozenset[int]
+    """Nodes of the messages' time, in all processes."""
+    spent: Cost
+    """The time of these nodes."""
+
+    @property
+    def _most_us(self) -> float:
+        """Time that the messages can have taken: who waits for room in a queue, or for somebody's next message, waits for the other one's work."""
+        return most_transport_us({IPC_MESSAGES: self.messages, IPC_BYTES: self.bytes})
+
+    @property
+    def working_us(self) -> float:
+        """Time that was worked on the messages."""
+        return min(self.spent.busy_us, self._most_us)
+
+    @property
+    def removable(self) -> Range:
+        """Part of the nodes' time that goes where some dozens of steps are one message."""
+        most_us = min(self.spent.wall_us, self._most_us)
+        low_us, high_us = IN_BATCHES.low * self.working_us, IN_BATCHES.high * most_us
+        return Range(low_us / self.spent.wall_us, high_us / self.spent.wall_us)
+
+    @property
+    def bytes_each(self) -> float:
+        return self.bytes / self.messages
+
+
+def find_stream(profile: Profile) -> OneWayStream | None:
+    """The stream of a run; None where there is none, or where messages are answered, or long."""
+    sent = bytes_ = answers = 0.0
+    for counts in profile.process_counts.values():
+        messages = counts.get(IPC_MESSAGES, 0.0)
+        if _steps(counts):
+            sent += messages
+            bytes_ += counts.get(IPC_BYTES, 0.0)
+        else:
+            answers += messages
+    if not sent or answers > ONE_WAY * sent or bytes_ > SMALL_BYTES * sent:
+        return None
+    nodes = frozenset(find_transport(profile.steady.nodes))
+    return OneWayStream(sent, bytes_, nodes, sum_costs(map(profile.steady.self_cost, nodes)))
+
+
+def _steps(counts: Mapping[str, float]) -> float:
+    return sum(count for name, count in counts.items() if name.partition(":")[0] == "steps")
+
+
 DETECTOR: Final = Detector(
     id="ipc-per-step",
     name="messages between processes that cost more than the environment steps",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

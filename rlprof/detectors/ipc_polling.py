@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import scaled
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import scaled
 from rlprof.detectors.recognisers.naps import (
     NO_DELAY,
     HeldUp,
@@ -105,7 +105,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _finding(profile: Profile, found: _Polling) -> Finding:
     whole = profile.critical.wall_us
     weights = _weights(profile, found)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     theirs = _loop_of_a_library(profile, found)
     remainder = _without_naps(profile, found)
     return Finding(
@@ -225,7 +225,7 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
     if held_up.nodes and not held_up.left:
         yield Saving(held_up.nodes, scaled(NO_DELAY, held_up.part))
     nodes = frozenset(found.loops)
-    wall = sum(tree.self_cost(node).wall_us for node in nodes)
+    wall = tree.cost_of(nodes).wall_us
     if not wall:
         return
     if profile.load.saturated:
@@ -283,7 +283,7 @@ def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
         if found.loops and (activity is found.worst or activity.is_critical)
     ]
     for tree in trees or [profile.steady]:
-        lines = UserLines(tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, tree)
         asking = found.loops or found.questions
         own = lines.times(
             (node, cost.wall_us) for node, cost in tree.self_costs() if node in asking
@@ -339,7 +339,7 @@ def _verdict(profile: Profile, found: _Polling) -> str:
     """Return what the loops' time is on this host: somebody's core, a delay, or nothing."""
     load = profile.load
     if load.saturated:
-        cpu = sum(profile.steady.self_cost(node).wall_us for node in found.loops)
+        cpu = profile.steady.cost_of(found.loops).wall_us
         return (
             f"the {load.cores:g} cores are full, and the loops take "
             f"{percent(cpu / max(1, profile.critical.wall_us))} of the CPU time"
@@ -382,5 +382,5 @@ def _fix(found: _Polling) -> str:
 DETECTOR: Final = Detector(
     id="ipc-polling",
     name="loops and steps that ask again and again instead of waiting",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from math import floor
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
@@ -140,5 +140,5 @@ def _fix(makers: Collection[Workload], free: int) -> str:
 DETECTOR: Final = Detector(
     id="learner-starved",
     name="a learner that waits for samples",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.locks import HeldWork, asleep_for_locks, work_under_locks
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calibration import calibrated
@@ -56,7 +56,7 @@ without it."""
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     weights: dict[Line, float] = defaultdict(float)
     nodes: set[int] = set()
     asleep = touched = 0
@@ -153,5 +153,5 @@ def _most(profile: Profile) -> float:
 DETECTOR: Final = Detector(
     id="lock-contention",
     name="critical threads asleep for a lock",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.growing import Addition, additions
 from rlprof.model.finding import Confidence, Finding, Location
 from rlprof.model.memory import GrownLine, MemoryTrend, MemoryView, ProcessMemory
 from rlprof.model.profile import Profile
-from rlprof.profile.trend import HOUR_US
+from rlprof.profile.memory import HOUR_US
 from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.units import duration, percent, rough_duration, size
 
@@ -44,7 +44,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     hours = _hours_left(memory, trend)
     if hours is not None and hours > HORIZON_H:
         return
-    lines = UserLines(profile.whole, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, profile.whole)
     adding = _adding_places(profile, growing, lines)
     told = [line for line in memory.lines if line.stands_out]
     named = _locations(adding, told)
@@ -216,5 +216,5 @@ def _keeps_a_graph(value: str) -> bool:
 DETECTOR: Final = Detector(
     id="memory-growth",
     name="memory that grows all through training",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

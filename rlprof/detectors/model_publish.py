@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
-from rlprof.detectors.recognisers.line_time import own_time
-from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
-from rlprof.detectors.recognisers.pulled_weights import pulled_weights
+from rlprof.detectors.recognisers.line_time import (
+    interpreter_lock_waits,
+    own_time,
+    scaled,
+    working_time,
+)
+from rlprof.detectors.recognisers.publishing import Publishing, find_publishing, pulled_weights
 from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.calibration import calibrated
@@ -63,7 +66,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if min(at_most, sum(parts.values())) < MIN_SHARE * max(1, working):
         return
     weights = _weights(profile, found)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     heaviest = heaviest_line(weights) if weights else None
     yield Finding(
         title="the model's weights are sent to other processes again and again"
@@ -78,7 +81,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _of_pulls(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     found = pulled_weights(profile, lines)
     time = own_time(profile, lines, found, MIN_SHARE)
     if time is not None:
@@ -122,7 +125,7 @@ def _busy_us(profile: Profile, found: Publishing) -> dict[str, float]:
 
 def _weights(profile: Profile, found: Publishing) -> dict[Line, float]:
     """Time of the user's lines, waits for others left out."""
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
 
     def us(node: int) -> int:
         cost = profile.steady.self_cost(node)

@@ -18,11 +18,11 @@ from rlprof.detectors.recognisers.recorded_graphs import (
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import last_name, short_place
+from rlprof.source.lines import last_name
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement
 from rlprof.syntax.origin import Origin, origin_of_file
-from rlprof.units import of_each_step, percent
+from rlprof.units import percent
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time, in the network's calls: what goes with them of the backward pass is about twice that."""
@@ -47,34 +47,31 @@ _MOVES_BY_HAND: Final = re.compile(
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
+    tree = profile.steady
     search = _Search(profile)
     if any(
         origin_of_file(file) is Origin.YOURS and _MOVES_BY_HAND.search(text)
         for file, text in profile.sources.items()
     ):
         return
-    time = calls_time(
-        tree, ((node, search.graphs.lines.line(owner)) for node, owner in search.calls())
-    )
-    if not whole or time.total_us < MIN_SHARE * whole:
+    lines = search.graphs.lines
+    calls = ((node, lines.line(owner)) for node, owner in search.calls())
+    time = calls_time(profile, lines, calls)
+    if not time.is_worth(MIN_SHARE):
         return
     asked_us = sum(
         tree.total_cost(call).wall_us for call in search.graphs.calls() if search.records(call)
     )
     part = min(1.0, time.total_us / asked_us)
-    backward = frozenset(
-        node for top in tree.topmost(computes_gradients) for node in tree.subtree(top)
-    )
+    backward = tree.subtrees(tree.topmost(computes_gradients))
     removable = Range(BACKWARD.low * part, BACKWARD.high * part)
     savings = (Saving(time.nodes, GRAPH), Saving(backward, removable))
     yield Finding(
-        title=f"gradients are computed for a network that nothing trains ({short_place(time.heaviest)})",
+        title=f"gradients are computed for a network that nothing trains ({time.place})",
         savings=tuple(saving for saving in savings if saving.nodes),
-        locations=search.graphs.lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in its calls"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("in its calls"),
             f"it is {percent(part)} of what networks take that gradients go through",
             "its parameters are given gradients, and no optimizer moves them",
         ),

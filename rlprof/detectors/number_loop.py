@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import own_time
-from rlprof.detectors.recognisers.number_loops import NumberLoop, NumberLoops
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.parameters import Parameters
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
+from rlprof.syntax.imports import NUMPY, root_name
+from rlprof.syntax.loop_elements import Turns, turns_at
+from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.nodes import assigned, nodes_in
+
+FEWEST: Final = 64
+"""Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
+
+_BUILT_IN: Final = frozenset({"abs", "min", "max", "float", "int"})
+_MATHEMATICAL: Final = frozenset({"exp", "log", "sqrt", "tanh", "abs", "fabs"})
+_MODULES: Final = frozenset({"math", *NUMPY})
+_COMPARED: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_LARGEST: Final = 2**31
+_POWERS: Final = (2, 3, 0.5)
+_NUMBERS: Final = ("int", "float", "numpy.float", "numpy.int")
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these loops."""
@@ -43,7 +62,7 @@ OF_A_DICT: Final = 0.5
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     loops = NumberLoops(profile, lines).found()
     time = own_time(profile, lines, loops, MIN_SHARE)
     if time is None:
@@ -54,7 +73,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=(
             time.share_spent("in the loop"),
-            f"it goes through {time.heaviest.numbers.container}",
+            f"it goes through {time.most.numbers.container}",
             "its turns do arithmetic, and none needs what another one has computed",
         ),
         fix="Keep them in arrays of numpy's, and let one operation work on all: weights += step * traces; traces *= decay. What is in a "
@@ -68,6 +87,302 @@ def _removable(loop: NumberLoop) -> Range:
     if not loop.numbers.is_kept:
         return Range(OF_MADE_ANEW, part.high)
     return Range(min(part.low, OF_A_DICT), part.high) if loop.numbers.is_dict else part
+
+
+class NumbersSeen(NamedTuple):
+    """Numbers that a loop goes through."""
+
+    many: int
+    container: str
+    """In words."""
+    is_dict: bool
+    is_kept: bool
+    """True if an array could hold them from step to step: they are an attribute's, or an array already. A list that is made anew has to
+    be turned into one.
+    """
+
+
+@dataclass(slots=True)
+class NumberLoop:
+    """One such loop, with the work on its lines."""
+
+    place: Line
+    numbers: NumbersSeen
+    nodes: set[int] = field(default_factory=set)
+
+
+class NumberLoops(SteadySearch):
+    """Looks for them in the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self._parameters = Parameters(profile.sources, profile.run.command)
+
+    def found(self) -> list[NumberLoop]:
+        loops: dict[tuple[str, int], NumberLoop] = {}
+        for node, _ in sorted(self.tree.self_costs()) if self.values else ():
+            frame = self.tree.frame(node)
+            if not self.lines.is_yours(frame) or not self.values.has(frame.file):
+                continue
+            module = self.lines.module(frame.file)
+            for turns in turns_at(module, frame.line) if module is not None else ():
+                known = self.values.between(frame.file, turns.lines)
+                numbers = _Reading(turns, known, self._parameters).numbers()
+                if numbers is not None and module is not None:
+                    if _writes_to_a_view(module, frame.line, turns):
+                        break
+                    place = frame.file, turns.lines.start
+                    line = self.lines.line(node)
+                    loops.setdefault(place, NumberLoop(line, numbers)).nodes.add(node)
+                    break
+        return list(loops.values())
+
+
+class _Reading:
+    """One loop, read with what was seen in it."""
+
+    def __init__(self, turns: Turns, known: Mapping[str, Value], parameters: Parameters) -> None:
+        self._turns = turns
+        self._known = known
+        self._parameters = parameters
+        self._numbers: list[NumbersSeen] = []
+        self._keys: set[str] = set()
+        """Names by which a turn finds its own place: keys of a dictionary, numbers of ``enumerate``."""
+        self._own: set[str] = set()
+        """Names that a turn gives a number before it reads them."""
+        self._sums: set[str] = set()
+        """Names that are only added to."""
+        self._computes = False
+        """True if there is arithmetic at all."""
+
+    def numbers(self) -> NumbersSeen | None:
+        """Return the numbers that it goes through one by one; None where it goes through anything else, or does more than arithmetic."""
+        if not all(self._is_element(name, source) for name, source in self._turns.elements.items()):
+            return None
+        if not all(map(self._is_done, self._turns.body)) or not self._are_its_places():
+            return None
+        return max(self._numbers, default=None) if self._computes else None
+
+    def _is_element(self, name: str, source: ast.expr) -> bool:
+        """Take in a name of the turn's own: a number, or the key of one."""
+        match source:
+            case ast.Call(func=ast.Name(id="enumerate")):
+                self._keys.add(name)
+                return True
+            case ast.Call(func=ast.Name(id="range"), args=[stop]):
+                self._keys.add(name)
+                return self._is_counted(stop)
+            case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys")):
+                self._keys.add(name)
+                return self._goes_through(of)
+            case ast.Call(func=ast.Name(id="list"), args=[of]):
+                source = of
+        value = value_of(source, self._known)
+        if value is not None and value.type == "dict":
+            # Its values where it is one of ``items()``, else its keys.
+            seen = self._known.get(name)
+            if value.items == "int":
+                return False  # A number of its own may be another one's key: ``for state, after in moves.items()``.
+            (self._own if seen is not None and seen.type == "float" else self._keys).add(name)
+        else:
+            self._own.add(name)
+        return self._goes_through(source)
+
+    def _is_counted(self, stop: ast.expr) -> bool:
+        """Take in the numbers from zero to ``stop`` on: the length of a container or an array of numbers, or how many there are."""
+        match stop:
+            case ast.Call(func=ast.Name(id="len"), args=[container]):
+                seen = value_of(container, self._known)
+                if seen is not None and seen.is_array:
+                    return self._takes(container, seen, (seen.shape or (0,))[0])
+                return self._goes_through(container)
+        many = self._parameters.value(stop)
+        if many is not None and many >= FEWEST:
+            self._numbers.append(NumbersSeen(many, f"{many} numbers in turn", False, is_kept=True))
+        return many is not None
+
+    def _goes_through(self, container: ast.expr) -> bool:
+        value = value_of(container, self._known)
+        if value is None or not value.is_container or not value.items.startswith(_NUMBERS):
+            return False
+        if value.is_mixed:
+            return False
+        return self._takes(container, value, value.length or 0)
+
+    def _takes(self, container: ast.expr, value: Value, length: int) -> bool:
+        if length >= FEWEST:
+            text = f"{ast.unparse(container)}: {value.in_words()}"
+            is_kept = value.is_array or isinstance(container, ast.Attribute)
+            self._numbers.append(NumbersSeen(length, text, value.type == "dict", is_kept))
+        return True
+
+    def _is_done(self, part: ast.AST) -> bool:
+        """Tell whether a statement, or what a comprehension makes, can be done for all numbers at once."""
+        match part:
+            case ast.Assign(targets=targets, value=value):
+                return self._is_number(value) and all(map(self._is_given, targets))
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub(), value=value):
+                self._computes = True
+                is_sum = name not in self._own and not _reads(self._turns.body, name)
+                self._sums.add(name)
+                return (is_sum or name in self._own) and self._is_number(value)
+            case ast.AugAssign(target=ast.Subscript() as target, value=value):
+                self._computes = True
+                return self._is_number(target) and self._is_number(value)
+            case ast.If(test=test, body=body, orelse=others):
+                return self._is_number(test) and self._are_done_either_way(body, others)
+            case ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=to), attr="append"), args=[kept]
+                )
+            ):
+                return self._is_number(kept) and self._only_appends(to)
+            case ast.Pass() | ast.Continue():
+                return True
+            case ast.expr():
+                return self._is_number(part)
+        return False
+
+    def _are_done_either_way(self, body: list[ast.stmt], others: list[ast.stmt]) -> bool:
+        """Tell whether both branches give values to the same names: one that only one branch sets is that of the turn before in the other."""
+        before = set(self._own)
+        if not all(map(self._is_done, body)):
+            return False
+        given, self._own = self._own, before
+        if not all(map(self._is_done, others)):
+            return False
+        self._own &= given
+        return True
+
+    def _only_appends(self, name: str) -> bool:
+        """Tell whether nothing in the loop reads the list that a turn appends to."""
+        nodes = list(nodes_in(*self._turns.body))
+        uses = sum(isinstance(node, ast.Name) and node.id == name for node in nodes)
+        appends = sum(
+            isinstance(node, ast.Attribute) and node.attr == "append" and root_name(node) == name
+            for node in nodes
+        )
+        through = {
+            part.id
+            for element in self._turns.elements.values()
+            for part in ast.walk(element)
+            if isinstance(part, ast.Name)
+        }
+        return uses == appends and name not in through
+
+    def _are_its_places(self) -> bool:
+        """Tell whether a turn reads and writes at one place alone, its own, of what has as many places as there are turns."""
+        items = [node for node in nodes_in(*self._turns.body) if isinstance(node, ast.Subscript)]
+        if len({ast.unparse(each.slice) for each in items}) > 1:
+            return False
+        for item in items:
+            seen = value_of(item.value, self._known)
+            size = (seen.shape or (seen.length or 0,))[0] if seen is not None else FEWEST
+            if size < FEWEST and seen is not None and seen.type != "dict":
+                return False
+        return True
+
+    def _is_given(self, target: ast.expr) -> bool:
+        if isinstance(target, ast.Name):
+            self._own.add(target.id)
+            return target.id not in self._sums | self._places()
+        return isinstance(target, ast.Subscript) and self._is_number(target)
+
+    def _is_number(self, expression: ast.expr) -> bool:
+        """Tell whether it is a number, made of numbers by arithmetic, and the same whichever turn comes first."""
+        match expression:
+            case ast.Constant(value=int() | float()):
+                return True
+            case ast.Name(id=name) if name in self._own | self._keys:
+                return True
+            case ast.Name() | ast.Attribute():
+                seen = value_of(expression, self._known)
+                is_made = ast.unparse(expression) in self._made()
+                return seen is not None and seen.type.startswith(_NUMBERS) and not is_made
+            case ast.Subscript(value=of, slice=ast.Name(id=index)):
+                seen = value_of(of, self._known)
+                is_row = seen is not None and len(seen.shape or ()) == 1
+                holds = seen is not None and seen.items.startswith(_NUMBERS)
+                return index in self._keys and (is_row or holds)
+            case ast.BinOp(left=left, op=op, right=right) if _is_the_same_for_arrays(
+                op, left, right
+            ):
+                self._computes = True
+                return self._is_number(left) and self._is_number(right)
+            case ast.UnaryOp(operand=operand):
+                return self._is_number(operand)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                are_compared = all(isinstance(operator, _COMPARED) for operator in ops)
+                return are_compared and all(map(self._is_number, (left, *others)))
+            case ast.BoolOp(values=values):
+                return all(map(self._is_number, values))
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return all(map(self._is_number, (test, body, other)))
+            case ast.Call(args=args, keywords=[]):
+                return _is_function(expression) and all(map(self._is_number, args))
+        return False
+
+    def _places(self) -> set[str]:
+        """Names that stand in brackets: numbers of places."""
+        return {
+            node.slice.id
+            for node in nodes_in(*self._turns.body)
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
+        }
+
+    def _made(self) -> set[str]:
+        """Return names that turns assign: a turn that reads one earlier reads that of the turn before."""
+        return {
+            ast.unparse(node)
+            for node in nodes_in(*self._turns.body)
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        }
+
+
+def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
+    """Tell whether the function has two names for one array, ``after = values[1:]``, of which a turn writes to one and reads the other."""
+    items = [node for node in nodes_in(*turns.body) if isinstance(node, ast.Subscript)]
+    written = {ast.unparse(item.value) for item in items if not isinstance(item.ctx, ast.Load)}
+    used = {ast.unparse(item.value) for item in items} | set(
+        map(ast.unparse, turns.elements.values())
+    )
+    for statement in module.statements:
+        if statement.function is not module.function_at(line):
+            continue
+        for each in assigned(statement.node):
+            value = each.value.value if isinstance(each.value, ast.Subscript) else each.value
+            names = {ast.unparse(each.target), ast.unparse(value)}
+            if names <= used and not names.isdisjoint(written):
+                return True
+    return False
+
+
+def _reads(body: Iterable[ast.AST], name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in nodes_in(*body)
+    )
+
+
+def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:
+    """Tell whether numpy's numbers, of 64 bits, come to what Python's do, which have as many as they need."""
+    constants = [
+        side.value
+        for side in (left, right)
+        if isinstance(side, ast.Constant) and isinstance(side.value, int | float)
+    ]
+    if any(abs(constant) > _LARGEST for constant in constants):
+        return False
+    if isinstance(op, ast.Pow):
+        return isinstance(right, ast.Constant) and right.value in _POWERS
+    return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Mod)
+
+
+def _is_function(call: ast.Call) -> bool:
+    """Tell whether a call is of a function of numbers that numpy has for arrays."""
+    if isinstance(call.func, ast.Name):
+        return call.func.id in _BUILT_IN
+    return called_name(call) in _MATHEMATICAL and root_name(call.func) in _MODULES
 
 
 DETECTOR: Final = Detector(

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.item_loops import ItemLoop, item_loops
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
 from rlprof.detectors.recognisers.seen_sizes import calls_by_size
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.calibration import calibrated
@@ -90,14 +90,13 @@ class _CalledNodes:
     what was done in C just before: the arithmetic in the arguments."""
 
 
-class _Search:
+class _Search(SteadySearch):
     """The time of calls on a few numbers, by what the source and the stacks below say."""
 
     def __init__(self, profile: Profile, told: frozenset[int]) -> None:
         """``told``: nodes whose time another finding has."""
+        super().__init__(profile)
         self._told = told
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.inside: set[int] = set()
         """Nodes of numpy's own functions."""
         self.on_lines: set[int] = set()
@@ -105,7 +104,6 @@ class _Search:
         self.names: dict[str, float] = defaultdict(float)
         self._least_us = LEAST_SAMPLES * profile.critical.sample_interval_us
         self._counted = profile.throughput.unit != "none"
-        self._values = Values(profile.values)
         self._within: dict[tuple[str, str], Mapping[str, Value]] = {}
         self._calls = {
             file: calls
@@ -125,12 +123,12 @@ class _Search:
     def _calls_on(self, frame: Frame) -> SmallCalls | None:
         """Return what the source says of the line, and what was seen there, which knows better."""
         by_text = self._calls.get(frame.file, {}).get(frame.line)
-        if not self._values.has(frame.file):
+        if not self.values.has(frame.file):
             return by_text
         statements = self.lines.statements(frame)
         known = {
             **self._around(frame),
-            **self._values.between(frame.file, range(frame.line, frame.line + 1)),
+            **self.values.between(frame.file, range(frame.line, frame.line + 1)),
         }
         seen = calls_by_size(statements, known, self.lines.module(frame.file))
         if by_text is None:
@@ -148,7 +146,7 @@ class _Search:
         """Return values that were seen anywhere in the function: an item of an array (``x[0]``) is not looked at, and the array is on another line."""
         key = (frame.file, frame.function)
         if key not in self._within:
-            self._within[key] = self._values.within(*key)
+            self._within[key] = self.values.within(*key)
         return self._within[key]
 
     def _claim(self, node: int, calls: SmallCalls) -> None:
@@ -163,7 +161,7 @@ class _Search:
             if is_counted or self._is_overhead(working, unless_seen=name in calls.names):
                 inside = working + self._below(called.dispatchers)
                 self.inside.update(inside)
-                call_us = self.us(inside)
+                call_us = self.tree.cost_of(inside).wall_us
                 us += call_us
                 self.names[name] += call_us
                 confirmed = True
@@ -200,7 +198,7 @@ class _Search:
 
         ``unless_seen`` is the answer where there are too few samples to tell.
         """
-        total = self.us(nodes)
+        total = self.tree.cost_of(nodes).wall_us
         if total < self._least_us:
             return unless_seen
         by_line: dict[tuple[str, int], float] = defaultdict(float)
@@ -208,9 +206,6 @@ class _Search:
             frame = self.tree.frame(node)
             by_line[frame.file, frame.line] += self.tree.self_cost(node).wall_us
         return max(by_line.values()) <= OVERHEAD_SHARE * total
-
-    def us(self, nodes: Iterable[int]) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -223,8 +218,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _item_by_item(profile: Profile) -> Iterable[Finding]:
     """Yield loops that give numpy one small array after the other."""
-    whole, values = profile.critical.wall_us, Values(profile.values)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    values = Values(profile.values)
+    lines = UserLines.of(profile)
     loops = {
         file: item_loops(module, values, file, lines.module)
         for file in profile.sources
@@ -234,20 +229,19 @@ def _item_by_item(profile: Profile) -> Iterable[Finding]:
     def calls(line: Frame, below: Frame) -> bool:
         return (below.file, below.function) in loops[line.file][line.line].helpers
 
-    time = lines_time(profile.steady, lines, loops, "numpy", calls)
-    if not whole or time.total_us < MIN_SHARE * whole:
+    time = lines_time(profile, lines, loops, "numpy", calls)
+    if not time.is_worth(MIN_SHARE):
         return
-    light = lines_time(profile.steady, lines, _light(loops), "numpy", calls).nodes
+    light = lines_time(profile, lines, _light(loops), "numpy", calls).nodes
     savings = (Saving(time.nodes - light, LOOPED), Saving(light, LOOPED_LIGHTLY))
     heaviest = time.heaviest
     loop = loops[heaviest.file][heaviest.line]
     yield Finding(
-        title=f"numpy works on one small array at a time ({short_place(heaviest)})",
+        title=f"numpy works on one small array at a time ({time.place})",
         savings=tuple(saving for saving in savings if saving.nodes),
-        locations=lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("in that loop"),
             f"it goes through {count(loop.items)} items of {loop.container}",
             f"seen there: {loop.array}",
         ),
@@ -270,7 +264,10 @@ def _on_numbers(profile: Profile, told: frozenset[int]) -> Iterable[Finding]:
     search = _Search(profile, told)
     search.run()
     whole = profile.critical.wall_us
-    inside, on_lines = search.us(search.inside), search.us(search.on_lines)
+    inside, on_lines = (
+        search.tree.cost_of(search.inside).wall_us,
+        search.tree.cost_of(search.on_lines).wall_us,
+    )
     total = inside + on_lines
     if not whole or not total or total / whole < MIN_SHARE:
         return

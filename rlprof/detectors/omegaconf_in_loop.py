@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -81,7 +81,7 @@ _PACKAGE: Final = re.compile(
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     counted = profile.throughput.unit != "none"
     nodes: set[int] = set()
     read_by_attribute: dict[int, int] = defaultdict(int)
@@ -188,5 +188,5 @@ def _config_read(text: str) -> str:
 DETECTOR: Final = Detector(
     id="omegaconf-in-loop",
     name="config read through OmegaConf in the hot loop",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

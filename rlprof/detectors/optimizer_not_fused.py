@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, InTrace, Need
+from rlprof.detectors.base import Detector, InSamples, InTrace
+from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.device.steps import OptimizerKind
 from rlprof.device.view import TraceView
 from rlprof.libraries.questions import is_framework
@@ -22,10 +23,11 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import wants_more_cores
-from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import calls_in
 from rlprof.syntax.origin import installed_package
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
@@ -83,8 +85,8 @@ FUSED_LAUNCHES: Final = calibrated(
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    tree = profile.steady
+    lines = UserLines.of(profile)
     made = {
         (file, call.line): call
         for file, text in profile.sources.items()
@@ -92,7 +94,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     }
     makers: set[str] = set()
     claimed: dict[str, set[int]] = defaultdict(set)
-    weights: dict[Line, float] = defaultdict(float)
+    time = LineTime(profile, lines)
     for step in tree.topmost(_is_step):
         kind = _kind(tree.frame(step))
         if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, made.values()):
@@ -102,11 +104,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         # What a closure does is the user's.
         nodes = {node for node in tree.subtree(step) if lines.owner(node) == owner}
         claimed[kind] |= nodes
-        weights[lines.line(step if owner == NO_PARENT else owner)] += sum(
-            tree.self_cost(node).wall_us for node in nodes
-        )
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+        line = lines.line(step if owner == NO_PARENT else owner)
+        time.add(line, tree.cost_of(nodes).wall_us, nodes)
+    if not time.is_worth(MIN_SHARE):
         return
     names = {name for kind in claimed for name in _KINDS[kind][0]}
     places = [
@@ -114,11 +114,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         for (file, line), call in sorted(made.items())
         if call.name in names and not call.says("fused")
     ]
-    heaviest = heaviest_line(weights)
-    each = of_each_step(total, profile.steady_steps)
     has_no_core = _waits_for_its_threads(profile.load)
     yield Finding(
-        title=f"the optimizer goes through the parameters one by one ({short_place(heaviest)})",
+        title=f"the optimizer goes through the parameters one by one ({time.place})",
         savings=tuple(
             Saving(
                 frozenset(nodes),
@@ -126,9 +124,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             )
             for kind, nodes in sorted(claimed.items())
         ),
-        locations=lines.shown_locations(weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in its steps{each}",
+            time.share_spent("in its steps"),
             f"time was seen in {_ONE_BY_ONE}{min(claimed)}, torch's loop over the parameters",
             *(f"it is made without fused=True ({short_place(place)})" for place in places[:1]),
             *(
@@ -243,8 +241,8 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
         return ()
     calls = [
         call
-        for call in ast.walk(module.tree)
-        if isinstance(call, ast.Call) and called_name(call) in ("Adam", "AdamW", "SGD", "Adagrad")
+        for call in calls_in(module.tree)
+        if called_name(call) in ("Adam", "AdamW", "SGD", "Adagrad")
     ]
     return tuple(
         OptimizerCall(
@@ -259,6 +257,6 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
 DETECTOR: Final = Detector(
     id="optimizer-not-fused",
     name="optimizers that go through the parameters one by one",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect_in_samples),
     in_trace=InTrace(detect_in_trace),
 )

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import interpreter_lock_waits
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import SteadySearch, interpreter_lock_waits
 from rlprof.detectors.recognisers.output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.calibration import calibrated
@@ -99,12 +99,11 @@ _FIXES: Final[Mapping[Sink, str]] = {
 }
 
 
-class _Written:
+class _Written(SteadySearch):
     """The output of the critical time: its nodes, and its lines by weight."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        super().__init__(profile)
         self.output = find_output(self.lines, Values(profile.values))
         self.by_sink: dict[Sink, float] = defaultdict(float)
         self.weights: dict[Line, float] = defaultdict(float)
@@ -169,11 +168,9 @@ class _Written:
     @property
     def is_shared(self) -> bool:
         """True if a good part of the time is on lines that call something else in C, too."""
-        shared = sum(
-            self.tree.self_cost(node).wall_us
-            for node in self.output.sinks
-            if node in self.output.shared
-        )
+        shared = self.tree.cost_of(
+            node for node in self.output.sinks if node in self.output.shared
+        ).wall_us
         return shared > SHARED * self.us
 
     def savings(self) -> Iterator[Saving]:
@@ -196,10 +193,7 @@ class _Written:
             node
             for node in self.output.sinks
             if (statement := self.lines.statement(self.tree.frame(node))) is not None
-            and any(
-                isinstance(part, ast.Call) and called_name(part) in _FETCHES
-                for part in statement.walk()
-            )
+            and any(called_name(part) in _FETCHES for part in statement.calls())
         )
 
 
@@ -249,9 +243,9 @@ def _waits_for_writers(profile: Profile) -> Iterator[Saving]:
     for activity in profile.activities:
         if activity.is_main or activity.working_us < LEAST_THREAD * profile.steady_us:
             continue
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, activity.tree)
         nodes = find_output(lines, values).sinks
-        busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
+        busy = activity.tree.cost_of(nodes).busy_us
         if busy >= LEAST_THREAD * profile.steady_us:
             held_us += busy
             processes.add(activity.process)
@@ -303,5 +297,5 @@ def _conditions(written: _Written) -> str:
 DETECTOR: Final = Detector(
     id="output-per-step",
     name="log records, prints, metrics, rows and files that are written too often",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

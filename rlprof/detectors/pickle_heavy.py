@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import interpreter_lock_waits, scaled, working_time
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import interpreter_lock_waits, scaled, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.transport import LARGE_BYTES, below, find_transport
 from rlprof.libraries.base import Transport
@@ -201,7 +201,7 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
     """The user's lines that send and take; what the threads of queues do is for those that put."""
     weights: dict[Line, float] = defaultdict(float)
     for activity in profile.activities:
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, activity.tree)
         costs = activity.tree.self_costs()
         own = lines.times((node, cost.busy_us) for node, cost in costs if node in nodes)
         for line, us in own.items():
@@ -212,7 +212,7 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
         profile.critical.wall_us,
         sum(main_activity.wall_us for main_activity in profile.activities if main_activity.is_main),
     )
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     return lines.shown_locations(weights, max(1, whole))
 
 
@@ -238,7 +238,7 @@ def _fed_by(profile: Profile, nodes: frozenset[int]) -> Mapping[Line, float]:
 def _put_lines(activity: Activity, profile: Profile) -> dict[Line, float]:
     """Wall time of the lines that put into queues."""
     tree = activity.tree
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     costs = tree.self_costs()
     return lines.times((node, cost.wall_us) for node, cost in costs if _puts(tree.frame(node)))
 
@@ -295,5 +295,5 @@ def _fix(*, about_tensors: bool) -> str:
 DETECTOR: Final = Detector(
     id="pickle-heavy",
     name="large objects pickled between processes",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

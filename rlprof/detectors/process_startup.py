@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.crews import loads_data
 from rlprof.detectors.recognisers.worker_start import (
     WorkerStart,
@@ -109,13 +109,13 @@ def _imports(start: WorkerStart, profile: Profile) -> Finding:
 
 def _import_locations(start: WorkerStart, profile: Profile) -> tuple[Location, ...]:
     """Where the imports are; of processes that are made again and again where they are started comes first."""
-    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, profile.start_up)
     imports = lines.locations(_weights(start.nodes, profile.start_up, lines), profile.run.wall_us)
     if not start.remade:
         return imports
     made: tuple[Location, ...] = ()
     for tree in (profile.steady, profile.start_up):
-        lines = UserLines(tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, tree)
         weights = _weights(starting_nodes(tree), tree, lines)
         made += lines.locations(weights, profile.run.wall_us)
     return made + imports
@@ -214,15 +214,15 @@ def _maker(start: WorkerStart, profile: Profile) -> _Maker | None:
 def _describe_maker(activity: Activity, profile: Profile) -> _Maker:
     steady = max(1, profile.steady_us)
     nodes = making_nodes(activity.tree)
-    busy = sum(activity.tree.self_cost(node).busy_us for node in nodes)
+    busy = activity.tree.cost_of(nodes).busy_us
     waits = [
         wait
         for wait in profile.waits
         if wait.thread == activity.thread and wait.kind in _FOR_RESULTS
     ]
-    lines = UserLines(activity.tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, activity.tree)
     waited = sum(wait.wall_us for wait in waits)
-    making = sum(activity.tree.self_cost(node).wall_us for node in nodes)
+    making = activity.tree.cost_of(nodes).wall_us
     both = sum(
         activity.tree.self_cost(node).idle_us for wait in waits for node in wait.nodes & nodes
     )
@@ -253,7 +253,7 @@ def _remade(start: WorkerStart, profile: Profile) -> Finding | None:
     )
     if not touched:
         return None
-    lines = UserLines(steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, steady)
     locations = lines.locations(maker.weights, max(1, profile.steady_us))[:SHOWN_LINES]
     first = locations[0] if locations else None
     where = f" ({short_place(Line(first.file, first.line, first.function))})" if first else ""
@@ -352,5 +352,5 @@ def _task_time(activity: Activity, profile: Profile, known: dict[int, bool]) -> 
 DETECTOR: Final = Detector(
     id="process-startup",
     name="workers that import for long, and pools made again and again",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -19,6 +19,7 @@ from rlprof.detectors.recognisers.env_loops import (
     is_of_its_own,
     rows_of_each,
 )
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.one_row import OneRow, works_on_tensors
 from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.libraries.base import EVERYTHING
@@ -29,16 +30,15 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import (
     Line,
-    UserLines,
     begins_process,
     heaviest_line,
     last_name,
     short_place,
 )
 from rlprof.source.parameters import Parameters
-from rlprof.source.values import Values
-from rlprof.source.written_names import NUMPY, TORCH, root_name
+from rlprof.syntax.imports import NUMPY, TORCH, root_name
 from rlprof.syntax.module import called_name
+from rlprof.syntax.nodes import calls_in
 from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
@@ -137,13 +137,12 @@ class _EnvLoopTime:
             self.loops.append(loop)
 
 
-class _Search:
+class _Search(SteadySearch):
     """Finds the time of policies and of environments in loops over environments."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
+        super().__init__(profile)
         self.sources = profile.sources
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.policy = _EnvLoopTime()
         self.steps = _EnvLoopTime()
         self.steps_us = 0.0
@@ -153,9 +152,8 @@ class _Search:
             for file, text in profile.sources.items()
         }
         self._loops = {file: loops for file, loops in self._loops.items() if loops}
-        self._values = Values(profile.values)
         self._torch: dict[int, bool] = {}
-        self._rows = OneRow(self.tree, self.lines, self._values)
+        self._rows = OneRow(self.tree, self.lines, self.values)
         for file in profile.sources:
             seen = self._loops_seen(file)
             if seen:
@@ -163,9 +161,9 @@ class _Search:
 
     def _loops_seen(self, file: str) -> tuple[EnvLoop, ...]:
         """Loops through containers of objects, which are such loops where a network is asked row by row in them."""
-        module = self.lines.module(file) if self._values.has(file) else None
+        module = self.lines.module(file) if self.values.has(file) else None
         known = {(loop.first_line, loop.last_line) for loop in self._loops.get(file, ())}
-        found = find_object_loops(module, file, self._values) if module else ()
+        found = find_object_loops(module, file, self.values) if module else ()
         return tuple(
             loop
             for loop in found
@@ -272,10 +270,7 @@ class _Search:
         return (
             statement is not None
             and not statement.in_loop
-            and not any(
-                isinstance(call, ast.Call) and root_name(call.func) in _ARRAYS
-                for call in statement.walk()
-            )
+            and not any(root_name(call.func) in _ARRAYS for call in statement.calls())
         )
 
     def _own_us(self, node: int) -> float:
@@ -284,9 +279,7 @@ class _Search:
 
 def _is_read(call: ast.Call) -> bool:
     """Tell whether a call does no more than read what is there: ``actions[i].detach().item()``, not ``net(x[i]).item()``."""
-    return all(
-        called_name(inner) in _READS for inner in ast.walk(call) if isinstance(inner, ast.Call)
-    )
+    return all(called_name(inner) in _READS for inner in calls_in(call))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

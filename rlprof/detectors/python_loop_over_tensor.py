@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.loop_time import MIN_SHARE, loop_time
+from rlprof.detectors.recognisers.line_time import MIN_SHARE, loop_time
 from rlprof.detectors.recognisers.recurrent_loops import RecurrentLoops
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
@@ -84,9 +84,9 @@ def _over_tensors(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
         savings=tuple(saving for saving in savings if saving.nodes),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             "the source shows that no turn needs the one before, and nothing but torch is called on them",
         ),
         fix="Do it for all at once: (a * b).sum(), torch.where(condition, x, y), x[index]. Where the numbers "
@@ -103,9 +103,9 @@ def _over_arrays(profile: Profile) -> Iterable[Finding]:
     yield Finding(
         title=f"a Python loop goes through {loop.tensor} one by one ({found.place})",
         savings=(Saving(found.time.nodes, _removable_of_array(loop.turns)),),
-        locations=found.locations,
+        locations=found.time.locations,
         evidence=(
-            found.evidence,
+            found.time.share_spent("in that loop"),
             f"{loop.tensor} is an array of numpy with {count(loop.turns)} rows, and no turn needs the one before",
         ),
         fix="Do it for all at once: np.exp(-(x - y) ** 2), np.where(condition, x, y), x[index]. Where the numbers are "
@@ -117,16 +117,16 @@ def _over_arrays(profile: Profile) -> Iterable[Finding]:
 def _over_steps(profile: Profile) -> Iterable[Finding]:
     """Yield loops that ask a recurrent network for one step after the other, in updates."""
     loops, whole = RecurrentLoops(profile), profile.critical.wall_us
-    forward = loops.us(loops.nodes)
+    forward = loops.tree.cost_of(loops.nodes).wall_us
     if not whole or forward < MIN_SHARE * whole:
         return
-    heaviest = max(loops.found, key=lambda loop: loops.us(loop.nodes))
+    heaviest = max(loops.found, key=lambda loop: loops.tree.cost_of(loop.nodes).wall_us)
     backward = loops.backward()
     spent = f"{percent(forward / whole)} of the steady time is spent in that loop" + of_each_step(
         forward, profile.steady_steps
     )
     if backward is not None:
-        spent += f", and {percent(loops.us(backward.nodes) / whole)} in backward passes, which go through its steps as well"
+        spent += f", and {percent(loops.tree.cost_of(backward.nodes).wall_us / whole)} in backward passes, which go through its steps as well"
     yield Finding(
         title=f"a recurrent network is asked for one time step after the other ({short_place(heaviest.place)})",
         savings=(

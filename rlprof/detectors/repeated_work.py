@@ -72,11 +72,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
     told: set[int] = set()
     for repeated in search.found():
         calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
-        time = calls_time(profile.steady, calls)
+        time = calls_time(profile, search.lines, calls)
         is_worth_it = _is_kept(repeated.work, profile, time) and not _is_of_turns(time, turns)
-        if whole and time.total_us >= MIN_SHARE * whole and is_worth_it:
+        if time.is_worth(MIN_SHARE) and is_worth_it:
             told |= repeated.nodes
-            yield _finding(profile, search.lines, repeated, time)
+            yield _finding(repeated, time)
     for invariant in turns:
         enough = whole and sum(invariant.weights.values()) >= MIN_SHARE * whole
         if enough and told.isdisjoint(invariant.nodes):
@@ -99,19 +99,18 @@ def _is_kept(work: PureWork, profile: Profile, time: LineTime) -> bool:
     return same >= KEPT_FOR_ONE * pairs or 0 < time.total_us <= SHORT_US * profile.steady_steps
 
 
-def _finding(profile: Profile, lines: UserLines, repeated: RepeatedWork, time: LineTime) -> Finding:
-    whole, pure, again = profile.critical.wall_us, repeated.work.pure, repeated.work.again
+def _finding(repeated: RepeatedWork, time: LineTime) -> Finding:
+    pure, again = repeated.work.pure, repeated.work.again
     is_kept_by_place = again or repeated.work.searched
-    callers = frozenset(() if is_kept_by_place else _callers(lines, repeated))
+    callers = frozenset(() if is_kept_by_place else _callers(time.lines, repeated))
     savings = (Saving(time.nodes, _removable(repeated.work)), Saving(callers, AROUND))
     told = [f"{text} ({value.in_words()})" for text, value in repeated.inputs.items()]
     return Finding(
         title=_title(repeated.work, time),
         savings=tuple(saving for saving in savings if saving.nodes),
-        locations=lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent {'on the line' if pure.is_part else 'in it'}"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("on the line" if pure.is_part else "in it"),
             _inputs_in_words(told, repeated.work),
             "it calls nothing that does more than compute",
         ),
@@ -128,7 +127,7 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
         if None not in invariant.turns
         else 0
     )
-    nodes = frozenset(below for node in invariant.nodes for below in profile.steady.subtree(node))
+    nodes = profile.steady.subtrees(invariant.nodes)
     inputs = ", ".join(sorted(invariant.inputs)[:_SHOWN])
     callers = " and ".join(sorted(invariant.between))
     by, hand = (f"by {callers} ", f", and hand the result to {callers}") if callers else ("", "")

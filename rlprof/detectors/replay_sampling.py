@@ -9,7 +9,7 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
 from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
 from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
 from rlprof.detectors.recognisers.slow_calls import SlowCalls
@@ -27,7 +27,7 @@ from rlprof.source.replay import (
 )
 from rlprof.source.tensor_lists import tensor_of_seen_list
 from rlprof.source.values import Values
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
@@ -134,12 +134,11 @@ _ONE_ARRAY_FIRST: Final = (
 )
 
 
-class _SamplingTime:
+class _SamplingTime(SteadySearch):
     """Time of each part of sampling, and where it is."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
+        super().__init__(profile)
         self.nodes: dict[SamplingPart, set[int]] = {part: set() for part in SamplingPart}
         self.weights: dict[Line, float] = defaultdict(float)
         self.drawing_us = 0.0
@@ -148,7 +147,6 @@ class _SamplingTime:
         self.listed: dict[str, set[int]] = defaultdict(set)
         """Nodes of lines that make a list into a tensor, item by item, by that list in words."""
         self._by_file = replay_lines_by_file(profile.sources)
-        self._values = Values(profile.values)
         self._slow = SlowCalls(profile).nodes() if self._by_file else frozenset()
         for node in self.tree.hot_nodes() if self._by_file else ():
             frame = self.tree.frame(node)
@@ -168,7 +166,7 @@ class _SamplingTime:
         self.of_tensors = self.of_tensors or (line.of_tensors and us > 0)
         frame = self.tree.frame(node)
         for statement in self.lines.statements(frame) if us else ():
-            made = tensor_of_seen_list(statement, self._values.of(frame.file, statement))
+            made = tensor_of_seen_list(statement, self.values.of(frame.file, statement))
             if made is not None:
                 self.listed[made.name].add(node)
         for child in self.tree.children(node):
@@ -200,16 +198,13 @@ class _SamplingTime:
             for file, lines in self._by_file.items()
             for number, line in lines.items()
             if line.part is SamplingPart.LOOP
-            for value in self._values.between(file, range(number, number + 1)).values()
+            for value in self.values.between(file, range(number, number + 1)).values()
             if value.shape
         ]
         return bool(shapes) and all(prod(shape[1:]) < LONG_ROW for shape in shapes)
 
     def us(self, part: SamplingPart) -> float:
-        return self.us_in(self.nodes[part])
-
-    def us_in(self, nodes: Iterable[int]) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in nodes)
+        return self.tree.cost_of(self.nodes[part]).wall_us
 
 
 def _is_draw(frame: Frame) -> bool:
@@ -242,7 +237,9 @@ def _drawn(profile: Profile) -> Iterable[Finding]:
         removable = LOOPED if found.rows_are_short() else Range(UNKNOWN_SIZE.low, LOOPED.high)
         savings.append(Saving(frozenset(found.nodes[SamplingPart.LOOP]), removable))
     if gathered:
-        savings.append(Saving(nodes, _removable(found, gathered - found.us_in(listed))))
+        savings.append(
+            Saving(nodes, _removable(found, gathered - found.tree.cost_of(listed).wall_us))
+        )
     if listed:
         savings.append(Saving(listed, ITEM_BY_ITEM))
     if shuffled:
@@ -271,8 +268,7 @@ def _title(heaviest: Line, *, drawn: float, shuffled: float, looped: float) -> s
 
 def _searched(profile: Profile) -> Iterable[Finding]:
     """Yield searches of a place by a running sum over many weights."""
-    whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     sums = {
         file: {
@@ -283,8 +279,8 @@ def _searched(profile: Profile) -> Iterable[Finding]:
         for file, text in profile.sources.items()
         if values.has(file)
     }
-    time = lines_time(profile.steady, lines, sums, "numpy")
-    if not whole or time.total_us < MIN_SHARE * whole:
+    time = lines_time(profile, lines, sums, "numpy")
+    if not time.is_worth(MIN_SHARE):
         return
     heaviest = time.heaviest
     found = sums[heaviest.file][heaviest.line]
@@ -292,10 +288,9 @@ def _searched(profile: Profile) -> Iterable[Finding]:
         title=f"a place in {found.container} is searched by a running sum, item by item "
         f"({short_place(Line(heaviest.file, found.line, ''))})",
         savings=(Saving(time.nodes, SEARCHED),),
-        locations=lines.shown_locations(time.weights, whole),
+        locations=time.locations,
         evidence=(
-            f"{percent(time.total_us / whole)} of the steady time is spent in that loop"
-            + of_each_step(time.total_us, profile.steady_steps),
+            time.share_spent("in that loop"),
             f"{found.container} has {count(_weights(values, heaviest.file, found) or 0)} items",
         ),
         fix="Keep the weights in one array, and search all places at once: "
@@ -360,7 +355,7 @@ def _of_lists(found: _SamplingTime, part: SamplingPart, whole: float) -> str:
     """The time in which tensors are made of lists, in words that follow the time of the part."""
     if part is not SamplingPart.GATHER or not found.listed:
         return ""
-    us = {name: found.us_in(nodes) for name, nodes in found.listed.items()}
+    us = {name: found.tree.cost_of(nodes).wall_us for name, nodes in found.listed.items()}
     dearest = max(us, key=lambda name: us[name])
     return f", {percent(sum(us.values()) / whole)} of it item by item, as of {dearest}"
 

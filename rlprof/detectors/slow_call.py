@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.slow_calls import SlowCalls, Spent
 from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Confidence, Finding, Saving
@@ -52,5 +52,5 @@ def _finding(profile: Profile, lines: UserLines, call: SlowCall, spent: Spent) -
 DETECTOR: Final = Detector(
     id="slow-call",
     name="calls that have a cheaper way",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

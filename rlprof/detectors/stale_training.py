@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import working_time
+from rlprof.detectors.recognisers.line_time import working_time
 from rlprof.detectors.recognisers.publishing import find_publishing
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import OUTPUT_STEPS, UPDATES
@@ -183,7 +183,7 @@ def _of_updates(
     removable = Range(1 - pace.usual.high / ratio, 1 - pace.usual.low / ratio)
     held_up = _held_up(profile, pace, nodes)
     left = Range(1 - held_up * removable.high, 1 - held_up * removable.low)
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     wait = "Let the learner wait for new steps (while updates > steps: wait on a condition): "
     return Finding(
         title=f"the learner makes {ratio:.2g} updates for each new step",
@@ -271,7 +271,7 @@ def _beside(profile: Profile, learners: frozenset[int]) -> _Claim:
 
 def _heaviest_lines(profile: Profile, time_us: Mapping[int, int]) -> Mapping[Line, float]:
     """The user's lines with the most of ``time_us``, with their critical time."""
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     total: dict[Line, int] = defaultdict(int)
     critical: dict[Line, float] = defaultdict(float)
     for node, us in time_us.items():
@@ -304,7 +304,7 @@ def _evidence(
     elif load.saturated:
         learning = sum(us for process, us in load.by_process if process in pace.learners)
         yield f"the CPUs are full, and {percent(learning / max(1, load.got_us))} of them learns"
-    elif held_up := sum(profile.steady.self_cost(node).wall_us for node in nodes):
+    elif held_up := profile.steady.cost_of(nodes).wall_us:
         yield f"processes that step wait {percent(held_up / profile.critical.wall_us)} of their time for it"
     else:
         yield "the CPUs are not full, and nobody waits for it: the updates hold up no step"

@@ -9,9 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.agent_start import agent_start
-from rlprof.detectors.recognisers.worker_start import is_heavy, seen_to_its_end, worker_start
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.worker_start import (
+    agent_start,
+    is_heavy,
+    seen_to_its_end,
+    worker_start,
+)
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
@@ -70,14 +74,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
     # What workers import is told by its own detector, process-startup, where it is much.
     has_own = is_heavy(workers, profile)
     left_out = agent_start(profile.start_up)
-    agent_us = sum(profile.start_up.self_cost(node).wall_us for node in left_out)
+    agent_us = profile.start_up.cost_of(left_out).wall_us
     start_up = max(0, profile.start_up_us - agent_us)
     told = start_up - workers.us if has_own else start_up
     if not wall or told < MIN_START_UP_US or told / wall < MIN_SHARE:
         return
     if not seen_to_its_end(profile):
         return
-    lines = UserLines(profile.start_up, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, profile.start_up)
     found = _measure(profile.start_up, lines, left_out | workers.nodes if has_own else left_out)
     if not found.nodes and not found.set_up_nodes:
         return
@@ -233,5 +237,5 @@ def _fix(processes: int) -> str:
 DETECTOR: Final = Detector(
     id="startup-bound",
     name="start-up that outweighs the training after it",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -23,6 +23,7 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.source.values import Values
 from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_assigned
+from rlprof.syntax.nodes import names_in, nodes_in
 from rlprof.tracefile.regions import OPTIMIZER_STEP
 from rlprof.units import count, duration, of_each_step, percent
 
@@ -69,13 +70,13 @@ MIN_TRACE_SHARE: Final = 0.01
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
-    lines = UserLines(tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     values = Values(profile.values)
     updates = {file: dict(target_updates(text)) for file, text in profile.sources.items()}
     for frame in {tree.frame(node) for node in tree.hot_nodes()}:
         if (update := _seen_update(lines, values, frame)) is not None:
             updates.setdefault(frame.file, {}).setdefault(frame.line, update)
-    times = {kind: lines_time(tree, lines, _places(updates, kind)) for kind in MovedBy}
+    times = {kind: lines_time(profile, lines, _places(updates, kind)) for kind in MovedBy}
     weights = {line: us for time in times.values() for line, us in time.weights.items()}
     total = sum(weights.values())
     if not whole or total < MIN_SHARE * whole:
@@ -192,7 +193,7 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
     for loop in ast.walk(module.tree):
         if not isinstance(loop, ast.For):
             continue
-        names = _names_of(loop)
+        names = names_in(loop.target)
         made = variables_assigned(*loop.body)
         moves = [inner for inner in loop.body if _moves(inner, loop, names, state_names)]
         others = [
@@ -207,7 +208,7 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
         if any(_mixes_states(node, state_names) for node in statement.walk()):
             update = TargetUpdate(statement.first_line, MovedBy.SUM)
             # With the lines that take the state dicts: they are for this alone.
-            taken = (other for other in module.statements if other.function is statement.function)
+            taken = module.of_function(statement.function)
             for line in (
                 statement,
                 *(taking for taking in taken if any(_holding_states([taking.node]))),
@@ -220,7 +221,7 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
     """Tell whether it makes a state dict of two: ``{k: (1 - tau) * a[k] + tau * b[k] for k in a}``."""
     if not isinstance(node, ast.DictComp) or not isinstance(node.value, ast.BinOp):
         return False
-    names = {name.id for name in ast.walk(node.generators[0].target) if isinstance(name, ast.Name)}
+    names = names_in(node.generators[0].target)
     read = {
         ast.unparse(item.value)
         for item in ast.walk(node.value)
@@ -290,8 +291,7 @@ def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) 
     own = {ast.unparse(item.value) for item in changed if isinstance(item, ast.Subscript)}
     read = {
         ast.unparse(item.value)
-        for part in given
-        for item in ast.walk(part)
+        for item in nodes_in(*given)
         if isinstance(item, ast.Subscript) and _is_item(item, names)
     }
     if isinstance(
@@ -327,23 +327,16 @@ def _changed_by(expression: ast.expr) -> ast.expr:
     return expression
 
 
-def _names_of(loop: ast.For) -> set[str]:
-    return {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
-
-
 def _moved_by(moves: Iterable[ast.stmt], names: set[str]) -> MovedBy:
-    nodes = [node for statement in moves for node in ast.walk(statement)]
-    if any(isinstance(node, ast.BinOp) and _mentions(node, names) for node in nodes):
+    nodes = list(nodes_in(*moves))
+    if any(
+        isinstance(node, ast.BinOp) and (not names.isdisjoint(names_in(node))) for node in nodes
+    ):
         return MovedBy.SUM
     in_place = [
         node for node in nodes if isinstance(node, ast.Call) and called_name(node) in _IN_PLACE
     ]
     return MovedBy.ONE_CALL if len(in_place) == 1 else MovedBy.CALLS
-
-
-def _mentions(operation: ast.BinOp, names: set[str]) -> bool:
-    """Tell whether an operation is one on a parameter, and not ``1 - tau``."""
-    return any(isinstance(name, ast.Name) and name.id in names for name in ast.walk(operation))
 
 
 def _zips_parameters(iterated: ast.expr) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.lines import Line, UserLines
 from rlprof.source.tensor_lists import (
     TensorOfList,
     stacked_list,
@@ -18,7 +18,6 @@ from rlprof.source.tensor_lists import (
     tensors_of_lists,
 )
 from rlprof.source.values import Values
-from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
@@ -51,34 +50,27 @@ BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
 
 
-class _LinesOfKind:
-    """The lines of one kind, their time, and what they are given."""
+class _LinesOfKind(LineTime):
+    """The time of the lines of one kind, and what they are given."""
 
-    def __init__(self) -> None:
-        self.alone: set[int] = set()
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
         self.shared: set[int] = set()
         """Nodes of lines that call something else, too."""
-        self.weights: dict[Line, float] = defaultdict(float)
         self.seen: dict[Line, TensorOfList] = {}
 
-    def add(self, node: int, us: int, line: Line, made: TensorOfList) -> None:
-        (self.alone if made.is_alone else self.shared).add(node)
-        self.weights[line] += us
+    def add_line(self, node: int, us: int, made: TensorOfList) -> None:
+        line = self.lines.line(node)
+        self.add(line, us, [node])
         self.seen[line] = made
-
-    @property
-    def wall_us(self) -> float:
-        return sum(self.weights.values())
+        if not made.is_alone:
+            self.shared.add(node)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    whole = profile.critical.wall_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    made, stacked = _find(profile, lines)
-    if whole and made.wall_us >= MIN_SHARE * whole:
+    made, stacked = _find(profile)
+    if made.is_worth(MIN_SHARE):
         yield _finding(
-            profile,
-            lines,
             made,
             title="a tensor is made of a list, item by item",
             removable=REMOVABLE,
@@ -86,10 +78,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
             "(buffer[t] = observation) and use torch.from_numpy(buffer).",
             confidence=Confidence.MEASURED,
         )
-    if whole and stacked.wall_us >= MIN_SHARE_STACKED * whole:
+    if stacked.is_worth(MIN_SHARE_STACKED):
         yield _finding(
-            profile,
-            lines,
             stacked,
             title="long lists of tensors are put together often",
             removable=STACKED,
@@ -99,13 +89,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
         )
 
 
-def _find(profile: Profile, lines: UserLines) -> tuple[_LinesOfKind, _LinesOfKind]:
+def _find(profile: Profile) -> tuple[_LinesOfKind, _LinesOfKind]:
     """Return the lines that make tensors of lists, and those that put long lists of tensors together."""
     tree, whole, values = profile.steady, profile.critical.wall_us, Values(profile.values)
+    lines = UserLines.of(profile)
     known = {
         file: found for file, text in profile.sources.items() if (found := tensors_of_lists(text))
     }
-    made, stacked = _LinesOfKind(), _LinesOfKind()
+    made, stacked = _LinesOfKind(profile, lines), _LinesOfKind(profile, lines)
     for node in tree.hot_nodes():
         frame = tree.frame(node)
         # It is done in C: the line's own time.
@@ -123,13 +114,11 @@ def _find(profile: Profile, lines: UserLines) -> tuple[_LinesOfKind, _LinesOfKin
             continue
         if not told.is_alone and not told.is_seen and values and us < MIN_SHARE_BESIDE * whole:
             continue
-        (stacked if told.is_stacked else made).add(node, us, lines.line(node), told)
+        (stacked if told.is_stacked else made).add_line(node, us, told)
     return made, stacked
 
 
 def _finding(
-    profile: Profile,
-    lines: UserLines,
     found: _LinesOfKind,
     *,
     title: str,
@@ -137,21 +126,19 @@ def _finding(
     fix: str,
     confidence: Confidence,
 ) -> Finding:
-    whole, heaviest = profile.critical.wall_us, heaviest_line(found.weights)
-    each = of_each_step(found.wall_us, profile.steady_steps)
     beside = Range(min(removable.low, BESIDE_OTHERS.low), BESIDE_OTHERS.high)
     several = "those lines themselves" if len(found.weights) > 1 else "that line itself"
     return Finding(
-        title=f"{title} ({short_place(heaviest)})",
+        title=f"{title} ({found.place})",
         savings=tuple(
             Saving(frozenset(nodes), part)
-            for nodes, part in ((found.alone, removable), (found.shared, beside))
+            for nodes, part in ((found.nodes - found.shared, removable), (found.shared, beside))
             if nodes
         ),
-        locations=lines.shown_locations(found.weights, whole),
+        locations=found.locations,
         evidence=(
-            f"{percent(found.wall_us / whole)} of the steady time is spent on {several}{each}",
-            f"it is given a list: {found.seen[heaviest].name}",
+            found.share_spent(f"on {several}"),
+            f"it is given a list: {found.seen[found.heaviest].name}",
         ),
         fix=fix,
         confidence=confidence,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.locks import asleep_for_locks, shares_of, work_under_locks
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
@@ -288,7 +288,7 @@ def _place(file: str, above: _KindOfCode) -> _KindOfCode:
 
 
 def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     weights: dict[Line, float] = defaultdict(float)
     for node in nodes:
         owner = lines.owner(node)
@@ -333,5 +333,5 @@ def _evidence(
 DETECTOR: Final = Detector(
     id="thread-oversubscription",
     name="more compute threads of BLAS, OpenMP or torch than cores",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from math import floor
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.claims import scaled, working_time
+from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import scaled, working_time
 from rlprof.detectors.recognisers.transport import find_transport
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -100,5 +100,5 @@ def _evidence(busy: Collection[Workload], number: int, profile: Profile) -> Iter
 DETECTOR: Final = Detector(
     id="too-many-workers",
     name="more busy workers than cores",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

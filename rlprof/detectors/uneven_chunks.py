@@ -61,7 +61,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     # Where no core is free, the others could not work either.
     if profile.load.saturated or profile.steady_us < LEAST_STEADY_US:
         return
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     for rounds in _found(profile, lines):
         workers = [
             worker
@@ -134,8 +134,8 @@ def _chunks(module: SourceModule, line: int) -> str:
     for statement in module.statements:
         if statement.function is not function:
             continue
-        for node in statement.walk():
-            if isinstance(node, ast.Call) and called_name(node) in _MAPS:
+        for node in statement.calls():
+            if called_name(node) in _MAPS:
                 for word in node.keywords:
                     if word.arg == _CHUNKS and not (
                         isinstance(word.value, ast.Constant) and word.value.value in (1, None)
@@ -188,7 +188,7 @@ def _savings(
     work = frozenset(node for worker in workers for node in worker.tree.hot_nodes()) - waits
     savings = []
     for nodes in (waits, work):
-        own_us = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+        own_us = profile.steady.cost_of(nodes).wall_us
         sold_us = min(wanted_us, own_us)
         if sold_us > 0:
             part = sold_us / own_us

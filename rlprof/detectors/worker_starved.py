@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.base import Detector, InSamples
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.profile import Profile
 from rlprof.profile.workload import (
@@ -91,5 +91,5 @@ def _fix(starved: Collection[Workload], giver: Workload) -> str:
 DETECTOR: Final = Detector(
     id="worker-starved",
     name="workers that wait for work",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES})),
+    in_samples=InSamples(detect),
 )

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import time_by
-from rlprof.detectors.recognisers.request_loops import RequestLoops
-from rlprof.model.activity import FOR_OTHERS
+from rlprof.detectors.recognisers.line_time import SteadySearch, time_by
+from rlprof.detectors.recognisers.pool_tasks import PoolTasks, Round
+from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import UserLines
+from rlprof.model.recording import NO_PARENT
+from rlprof.source.answer_chains import needs_no_other_turn
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.values import value_of
+from rlprof.syntax.imports import root_name
+from rlprof.syntax.loop_elements import Turns, turns_at
+from rlprof.syntax.module import (
+    Function,
+    SourceModule,
+    called_name,
+    receiver,
+)
+from rlprof.syntax.nodes import calls_in, given_to
 from rlprof.units import count
+
+_SENDS: Final = frozenset({"send", "send_bytes", "put"})
+_RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
+_WAITS: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.SOCKET})
+_OF_THREADS: Final = re.compile(r"[/\\](queue|threading)\.py$")
+"""Queues within a process: whether its threads could work side by side the interpreter lock decides."""
+_MOST_LEVELS: Final = 4
+"""Functions from the one that waits up to the one with the loop, as methods of a proxy that a vector environment calls."""
 
 MIN_SHARE: Final = 0.05
 """Least share of the critical time, asleep until an answer comes."""
@@ -25,7 +48,6 @@ LEAST_LEFT: Final = 0.3
 MOST_LEFT: Final = 1.3
 """The same at most: workers are not all equally slow, and the slowest is waited for."""
 
-
 _ALL_WORKERS: Final = (
     "Ask all of them first, then take the answers in a second loop: they work side by side then."
 )
@@ -33,14 +55,14 @@ _ALL_TASKS: Final = "Give it all tasks first, then take the results in a second 
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     loops = [loop for loop in RequestLoops(profile, lines).found() if loop.round.workers != 1]
     whole = profile.critical.wall_us
     time = time_by(lambda loop: loop.share * whole, profile, lines, loops, MIN_SHARE)
     # Where no core is free, nobody could work meanwhile.
     if time is None or profile.load.saturated:
         return
-    asked, is_beside = time.heaviest.round, time.heaviest.is_beside
+    asked, is_beside = time.most.round, time.most.is_beside
     loops = [loop for loop in loops if loop.is_beside == is_beside]
     workers = min((loop.round.workers or 0 for loop in loops), default=0) or None
     waited_us = sum(loop.waited_us for loop in loops)
@@ -98,7 +120,7 @@ def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Sav
         if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
         for node in wait.nodes
     )
-    waited_us = sum(profile.steady.self_cost(node).wall_us for node in nodes)
+    waited_us = profile.steady.cost_of(nodes).wall_us
     if waited_us:
         part = share_us / waited_us
         yield Saving(nodes, Range(min(1.0, part * removable.low), min(1.0, part * removable.high)))
@@ -114,6 +136,200 @@ def _removable(workers: int | None, waited_us: float, is_beside: bool, profile: 
         min(1.0, max(1 / number, on_all_cores)) for number in (workers or MOST, workers or FEWEST)
     )
     return Range(1 - min(1.0, MOST_LEFT * most), 1 - LEAST_LEFT * least)
+
+
+@dataclass(slots=True)
+class RequestLoop:
+    """A line that waits for the answer of one worker, in each turn of a loop over them."""
+
+    place: Line
+    round: Round
+    nodes: set[int] = field(default_factory=set)
+    """Where it waits."""
+    waited_us: float = 0.0
+    """Asleep there, whoever works meanwhile."""
+    share: float = 0.0
+    """The same as a part of the waiting threads' time."""
+    is_beside: bool = False
+    """True if the steps are made by those that are asked, whose time is the critical one, and not by who asks."""
+
+
+class RequestLoops(SteadySearch):
+    """Looks for them in the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self._kinds = profile.wait_kinds
+        self._tasks = PoolTasks(profile, lines)
+        critical = [
+            activity for activity in profile.activities if activity.is_critical and activity.is_main
+        ]
+        self._askers = critical + [
+            activity
+            for activity in profile.activities
+            if activity.is_main and activity not in critical
+        ]
+        self._critical_us = sum(
+            activity.wall_us for activity in profile.activities if activity.is_critical
+        )
+
+    def found(self) -> list[RequestLoop]:
+        """Read the threads' own time: in the steady phase the work of those that they wait for has taken the waits' place. Who asks may be
+        critical itself, or hand out the work of critical ones.
+        """
+        loops: dict[Line, RequestLoop] = {}
+        rounds: dict[int, Round | None] = {}
+        waits = (
+            (node, cost.idle_us, activity)
+            for activity in self._askers
+            for node, cost in sorted(activity.tree.self_costs())
+        )
+        for node, idle_us, activity in waits:
+            kind = self._kinds.get(node)
+            owner = self.lines.owner(node)
+            if not idle_us or owner == NO_PARENT:
+                continue
+            if kind is not WaitKind.FUTURE and (
+                kind not in _WAITS or _OF_THREADS.search(self.tree.frame(node).file)
+            ):
+                continue
+            if owner not in rounds:
+                of_pool = kind is WaitKind.FUTURE
+                rounds[owner] = self._tasks.round_at(owner) if of_pool else self._round(owner)
+            if (found := rounds[owner]) is not None:
+                place = self.lines.line(owner)
+                loop = loops.setdefault(place, RequestLoop(place, found))
+                loop.nodes.add(node)
+                loop.waited_us += idle_us
+                whole = self._critical_us if activity.is_critical else activity.wall_us
+                loop.share += idle_us / max(1, whole)
+                loop.is_beside = not activity.is_critical
+        return list(loops.values())
+
+    def _round(self, node: int) -> Round | None:
+        """Return the round of which ``node``, which waits for an answer, is a turn."""
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
+        request = _request(module, frame.line) if module is not None else None
+        for _ in range(_MOST_LEVELS):
+            if module is None or request is None:
+                return None
+            for turns in turns_at(module, frame.line):
+                container = _element(request.worker, turns)
+                if container is not None:
+                    is_round = request.is_of(turns)
+                    return self._told(frame.file, turns, container) if is_round else None
+            function = module.function_at(frame.line)
+            parent = self.tree.nodes[node].parent
+            node = self.lines.owner(parent) if parent != NO_PARENT else NO_PARENT
+            if function is None or node == NO_PARENT or not request.is_of_one_worker:
+                return None
+            frame = self.tree.frame(node)
+            module = self.lines.module(frame.file)
+            request = _handed(request.worker, function, module, frame.line) if module else None
+        return None
+
+    def _told(self, file: str, turns: Turns, container: ast.expr) -> Round:
+        seen = value_of(container, self.values.between(file, turns.lines))
+        return Round(f"one of {ast.unparse(container)}", seen.length if seen is not None else None)
+
+
+class _Request(NamedTuple):
+    """A call that waits for an answer, as one function sees it."""
+
+    worker: ast.expr
+    """The object that answers."""
+    waits: ast.Call
+    """The call in which that is waited for."""
+    asks: tuple[ast.Call, ...]
+    """Calls before it in the function that may have asked: ``waits`` itself, where the function that it calls does both."""
+
+    def is_of(self, turns: Turns) -> bool:
+        """Tell whether each turn asks and waits, and needs no answer of another turn. Asked in a loop before, all work at the same time."""
+        inside = list(calls_in(*turns.body))
+        at_times = list(calls_in(*_under_conditions(turns.body)))
+        asks = [
+            ask
+            for ask in self.asks
+            if any(ask is each for each in inside)
+            and not any(ask is each for each in at_times)
+            and (ask is self.waits or _is_of_turn(ask, turns))
+        ]
+        given = [arg for ask in asks for arg in given_to(ask)]
+        return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
+
+    @property
+    def is_of_one_worker(self) -> bool:
+        """True if the function asks the worker for whose answer it waits."""
+        own = root_name(self.worker)
+        asked = [of for ask in self.asks if (of := receiver(ask)) is not None]
+        return self.waits in self.asks or any(root_name(of) == own for of in asked)
+
+
+def _request(module: SourceModule, line: int) -> _Request | None:
+    for statement in module.statements_at(line):
+        for call in statement.calls():
+            worker = receiver(call)
+            if called_name(call) not in _RECEIVES or worker is None:
+                continue
+            before = [
+                earlier
+                for earlier in module.of_function(statement.function)
+                if earlier.first_line <= line
+            ]
+            calls = (call for earlier in before for call in earlier.calls())
+            asks = tuple(ask for ask in calls if called_name(ask) in _SENDS)
+            return _Request(worker, call, asks) if asks else None
+    return None
+
+
+def _element(worker: ast.expr, turns: Turns) -> ast.expr | None:
+    """Return the container that a turn takes ``worker``, or the object that it is of, from."""
+    current: ast.expr | None = worker
+    while current is not None:
+        container = turns.container(current)
+        if container is not None:
+            return container
+        match current:
+            case ast.Attribute(value=of):
+                current = of
+            case ast.Tuple(elts=[of, *_]):
+                current = of
+            case _:
+                current = None
+    return None
+
+
+def _is_of_turn(call: ast.Call, turns: Turns) -> bool:
+    of = receiver(call)
+    return of is not None and _element(of, turns) is not None
+
+
+def _under_conditions(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for part in body:
+        for node in ast.walk(part):
+            if isinstance(node, ast.If):
+                yield from (*node.body, *node.orelse)
+
+
+def _handed(
+    worker: ast.expr, function: Function, module: SourceModule, line: int
+) -> _Request | None:
+    """Return the request as a line sees it that calls ``function``: of the call's object, or of what it is given."""
+    name = root_name(worker)
+    parameters = [
+        parameter.arg for parameter in (*function.node.args.posonlyargs, *function.node.args.args)
+    ]
+    if name not in parameters:
+        return None
+    position = parameters.index(name) - bool(function.class_name)
+    for statement in module.statements_at(line):
+        for call in statement.calls():
+            if called_name(call) == function.node.name:
+                given = call.args[position : position + 1] if position >= 0 else [receiver(call)]
+                handed = given[0] if given else None
+                return _Request(handed, call, (call,)) if handed is not None else None
+    return None
 
 
 DETECTOR: Final = Detector(

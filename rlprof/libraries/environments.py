@@ -1,12 +1,12 @@
-"""Simulators and games: all that is known of them is that they are environments."""
+"""Simulators and games, and what makes environments of others."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from rlprof.libraries.base import EVERYTHING, Library
+from rlprof.libraries.base import EVERYTHING, Library, StepSource
 
-LIBRARY: Final = Library(
+SIMULATORS: Final = Library(
     name="simulators and games",
     packages=("ale_py", "brax", "dm_control", "dm_env", "mujoco"),
     also=(
@@ -32,3 +32,30 @@ LIBRARY: Final = Library(
     environment=EVERYTHING,
     environment_classes=("dm_env._environment.Environment",),
 )
+"""Simulators and games: all that is known of them is that they are environments."""
+PETTINGZOO: Final = Library(
+    name="PettingZoo",
+    packages=("pettingzoo",),
+    also=("supersuit",),
+    samples=("utils/wrappers/base.py",),
+    environment=EVERYTHING,
+    wrappers="(wrappers|utils|vector)",
+    environment_classes=("pettingzoo.utils.env.AECEnv", "pettingzoo.utils.env.ParallelEnv"),
+    drives=EVERYTHING,
+)
+"""PettingZoo, and SuperSuit, which wraps its environments."""
+PUFFERLIB: Final = Library(
+    name="PufferLib",
+    packages=("pufferlib",),
+    environment=EVERYTHING,
+    drives=EVERYTHING,
+    step_sources=(StepSource("steps:pufferlib", "PufferLib vector env", rank=10),),
+)
+SHIMMY: Final = Library(
+    name="Shimmy",
+    also=("shimmy",),
+    samples=("utils/dm_env.py",),
+    environment=EVERYTHING,
+    wrappers="(wrappers|utils|vector)",
+)
+"""Shimmy, which makes gymnasium environments of others."""

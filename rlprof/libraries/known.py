@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 from rlprof.libraries.base import ANY, Library
 from rlprof.model.recording import Frame
 
-_NO_LIBRARIES: Final = frozenset({"base", "known", "questions", "step_sources"})
-"""Modules that libraries share, in their package."""
+_ABOUT_THEM: Final = frozenset({"base", "known", "questions", "step_sources"})
+"""Modules of the package that ask the libraries."""
 
 Told = TypeVar("Told")
 
@@ -21,13 +21,13 @@ Told = TypeVar("Told")
 def _find() -> Iterator[Library]:
     package = __name__.rpartition(".")[0]
     for module in pkgutil.iter_modules(import_module(package).__path__):
-        if module.name not in _NO_LIBRARIES:
-            library: Library = import_module(f"{package}.{module.name}").LIBRARY
-            yield library
+        if module.name not in _ABOUT_THEM:
+            told = vars(import_module(f"{package}.{module.name}"))
+            yield from (value for value in told.values() if isinstance(value, Library))
 
 
 LIBRARIES: Final = tuple(_find())
-"""By the names of their modules."""
+"""In the order of their modules."""
 
 
 def file_pattern(library: Library, pattern: str) -> str:

@@ -65,6 +65,10 @@ class CallTree:
     def self_cost(self, node: int) -> Cost:
         return self._self.get(node, Cost())
 
+    def cost_of(self, nodes: Iterable[int]) -> Cost:
+        """What these nodes take themselves, all together."""
+        return sum_costs(map(self.self_cost, nodes))
+
     def total_cost(self, node: int) -> Cost:
         """The node's own time and that of everything it called."""
         return self._total.get(node, Cost())
@@ -94,6 +98,10 @@ class CallTree:
             current = stack.pop()
             yield current
             stack.extend(child for child in self.children(current) if not leaves_out(child))
+
+    def subtrees(self, tops: Iterable[int]) -> frozenset[int]:
+        """All of these nodes, and all below them that has time."""
+        return frozenset(node for top in tops for node in self.subtree(top))
 
     def topmost(self, matches: Callable[[Frame], bool]) -> Iterator[int]:
         """Yield the nodes that have time and match, without those below another such node."""

@@ -224,8 +224,8 @@ def _price_of_change(change: Remainder, measure: PriceBasis, sold: frozenset[int
     Of a change whose time is partly sold already, that part of the gain is sold with it.
     """
     own = change.nodes - sold
-    touched = sum(measure.tree.self_cost(node).wall_us for node in change.nodes)
-    unsold = sum(measure.tree.self_cost(node).wall_us for node in own)
+    touched = measure.tree.cost_of(change.nodes).wall_us
+    unsold = measure.tree.cost_of(own).wall_us
     if not unsold or not measure.whole_us:
         return Claim(Range(0.0, 0.0), own)
     part = unsold / touched
@@ -247,7 +247,7 @@ def _error_of(share: float, measure: PriceBasis) -> float:
 def _observed_share(claimed_us: float, measure: PriceBasis, own: frozenset[int]) -> Range:
     """The claimed share with its errors; time of unknown lines may or may not be the claim's."""
     seen = min(1.0, claimed_us / measure.whole_us)
-    unlocated_us = sum(measure.tree.self_cost(node).busy_us for node in measure.unlocated - own)
+    unlocated_us = measure.tree.cost_of(measure.unlocated - own).busy_us
     most = min(1.0, (claimed_us + unlocated_us) / measure.least_us)
     samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
     low = seen - sqrt(

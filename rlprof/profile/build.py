@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.libraries.step_sources import OWN_ENVS
-from rlprof.model.activity import WaitKind
-from rlprof.model.calltree import CallTree
+from rlprof.model.activity import (
+    NO_LOAD,
+    NOT_BOUND,
+    Activity,
+    Bound,
+    Component,
+    HostLoad,
+    Wait,
+    WaitKind,
+)
+from rlprof.model.calltree import CallTree, Cost
+from rlprof.model.crash import Hang
 from rlprof.model.gauges import VOLUNTARY_SWITCHES
-from rlprof.model.profile import Phase, PhaseKind, Profile
-from rlprof.model.recording import Recording
+from rlprof.model.profile import Critical, Phase, PhaseKind, Profile
+from rlprof.model.recording import NO_PARENT, Recording
+from rlprof.pace.hangs import ENDLESS, is_after_a_death, waited_by_thread
 from rlprof.pace.load import host_load
 from rlprof.pace.pace import Pace, measure_pace
 from rlprof.pace.phases import process_phases
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
-from rlprof.profile.activities import describe_activities, sum_threads, wait_graph
-from rlprof.profile.bound import find_bound
+from rlprof.profile.activities import SteadyThreads, describe_activities, sum_threads, wait_graph
 from rlprof.profile.component_costs import marked_phases, measure_components, process_components
 from rlprof.profile.components import classify_components
-from rlprof.profile.critical import describe_critical, find_critical_threads, place_threads
-from rlprof.profile.draft import Draft
-from rlprof.profile.fold import fold
-from rlprof.profile.gpus import measure_gpus
-from rlprof.profile.hang import describe_hang
+from rlprof.profile.critical import (
+    CriticalThreads,
+    describe_critical,
+    find_bound,
+    find_critical_threads,
+    place_threads,
+)
+from rlprof.profile.fold import Folded, fold, steady_quarters, timeline_of
 from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
 from rlprof.profile.memory import measure_memory
-from rlprof.profile.native_threads import measure_threads
+from rlprof.profile.native_threads import measure_gpus, measure_threads
 from rlprof.profile.quality import quality_notes
-from rlprof.profile.quarters import steady_quarters
 from rlprof.profile.roles import ROLES, process_roles, roles_by_work
 from rlprof.profile.sleepers import find_sleeper
-from rlprof.profile.timeline import timeline_of
-from rlprof.source.started import started_package
+from rlprof.source.lines import Line, UserLines, heaviest_line, started_package
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
+
+_NOWHERE: Final = Line("", 0, "")
 
 _READ_LIBRARIES_FROM: Final = 0.01
 """Part of the steady time that passes through a library's file from which its source is read. Imports
@@ -263,3 +277,76 @@ def _worth_reading(sources: Mapping[str, str], steady: CallTree, package: str) -
         or origin_of_file(file) is Origin.YOURS
         or (package and installed_package(file) == package)
     }
+
+
+@dataclass(slots=True)
+class Draft:
+    """Each field is set by the transform that finds it, for those after it; ``Profile`` says what they mean."""
+
+    recording: Recording
+    pace: Pace
+    wait_kinds: Mapping[int, WaitKind] = field(default_factory=dict)
+    parts: Sequence[str] = ()
+    """The part of training of each node, by its number."""
+    critical: CriticalThreads = field(init=False)
+    threads: SteadyThreads = field(init=False)
+    load: HostLoad = NO_LOAD
+    counts: dict[int, dict[str, float]] = field(default_factory=dict)
+    """By process and name, of the steady phase."""
+    roles: Mapping[int, str] = field(default_factory=dict)
+    folded: Folded = field(init=False)
+    steady: CallTree = field(init=False)
+    described: Critical = field(init=False)
+    activities: tuple[Activity, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    bound: Bound = NOT_BOUND
+    components: tuple[Component, ...] = ()
+
+    @property
+    def working(self) -> set[int]:
+        """Processes of the critical threads."""
+        return {self.recording.threads[thread].process for thread in self.critical.threads}
+
+
+def describe_hang(recording: Recording, pace: Pace, roles: Mapping[int, str]) -> Hang | None:
+    """The hang of a run; of those that wait in it, the process that was started first."""
+    stretch = pace.found.hang
+    if stretch is None:
+        return None
+    start_us = recording.windows[stretch.first].start_us
+    waited = waited_by_thread(recording, stretch, pace.wait_kinds)
+    mains = [thread for thread in recording.threads if thread.is_main and waited.get(thread.id)]
+    most_us = max(sum(waited[main.id].values()) for main in mains)
+    thread = min(
+        (main for main in mains if 2 * sum(waited[main.id].values()) >= most_us),
+        key=lambda main: (recording.processes[main.process].started_us, main.process),
+    )
+    kinds = {kind: us for kind, us in waited[thread.id].items() if kind in ENDLESS}
+    kinds = kinds or waited[thread.id]
+    place = _place(recording, thread.id, stretch, pace.wait_kinds)
+    return Hang(
+        start_us=start_us,
+        end_us=recording.windows[stretch.last].end_us,
+        pid=recording.processes[thread.process].pid,
+        role=roles.get(thread.process, ""),
+        kind=max(kinds, key=lambda kind: (kinds[kind], kind.value)).value,
+        file=place.file,
+        line=place.line,
+        function=place.function,
+        for_the_dead=is_after_a_death(recording, start_us),
+    )
+
+
+def _place(recording: Recording, thread: int, stretch: Span, kinds: Mapping[int, WaitKind]) -> Line:
+    waited: dict[int, int] = defaultdict(int)
+    for window, of, node, wall, idle, _ in recording.samples.rows():
+        if of == thread and stretch.first <= window <= stretch.last:
+            waited[node] += wall if kinds.get(node) is WaitKind.POLL else idle
+    tree = CallTree(recording.nodes, {node: Cost(us, us, 0) for node, us in waited.items() if us})
+    lines = UserLines(tree, recording.sources)
+    by_line: dict[Line, float] = defaultdict(float)
+    for node, cost in tree.self_costs():
+        owner = lines.owner(node)
+        if owner != NO_PARENT:
+            by_line[lines.line(owner)] += cost.wall_us
+    return heaviest_line(by_line) if by_line else _NOWHERE

@@ -1,14 +1,21 @@
-"""Sums over the samples: self time per node of each tree."""
+"""Sums over the samples: self time per node of each tree, and what the critical threads spend in each quarter."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from operator import add
+from typing import Final
 
 from rlprof.model.calltree import Cost
+from rlprof.model.profile import Quarter
 from rlprof.model.recording import Recording
+from rlprof.pace.pace import Pace
+from rlprof.pace.times import Times
+
+QUARTERS: Final = 4
 
 
 class TimeTree(IntEnum):
@@ -130,3 +137,57 @@ def fold(
 
 def _columns(sums: NodeSums) -> tuple[list[float], list[float], list[float]]:
     return sums.wall_us, sums.idle_us, sums.cpu_us
+
+
+def steady_quarters(
+    recording: Recording, pace: Pace, critical: Collection[int]
+) -> tuple[Quarter, ...]:
+    """Return four of them, of as many windows each; none where a quarter has no steps, or nothing counted them."""
+    steady = pace.steady
+    if steady is None or steady.last - steady.first + 1 < QUARTERS:
+        return ()
+    windows = steady.last - steady.first + 1
+    steps = [0.0] * QUARTERS
+    for counted in pace.counts.per_window.values():
+        for window in range(steady.first, min(steady.last + 1, len(counted))):
+            steps[(window - steady.first) * QUARTERS // windows] += counted[window]
+    if not all(steps):
+        return ()
+    costs: list[dict[int, int]] = [defaultdict(int) for _ in range(QUARTERS)]
+    samples = recording.samples
+    for window, thread, node, wall_us in zip(
+        samples.window, samples.thread, samples.node, samples.wall_us, strict=True
+    ):
+        if thread in critical and steady.first <= window <= steady.last:
+            costs[(window - steady.first) * QUARTERS // windows][node] += wall_us
+    return tuple(Quarter(made, dict(spent)) for made, spent in zip(steps, costs, strict=True))
+
+
+def timeline_of(recording: Recording, times: Times, places: bytearray) -> Timeline:
+    """A window's length goes to those that work in it, a process that steps already included; waits
+    get what is left. A process alone thus keeps its time as it is.
+    """
+    count = len(recording.windows)
+    active, idle = [0] * count, [0] * count
+    for thread in recording.threads:
+        if not thread.is_main:
+            continue
+        for window in range(count):
+            cell = times.at(thread.id, window)
+            works = times.busy_us[cell] + times.waiting_import_us[cell]
+            active[window] += works
+            if places[cell] == TimeTree.START_UP:
+                idle[window] += times.idle_us[cell] - times.waiting_import_us[cell]
+    scales = [
+        _share_out(window.length_us, active[window.id], idle[window.id])
+        for window in recording.windows
+    ]
+    return Timeline([scale for scale, _ in scales], [scale for _, scale in scales])
+
+
+def _share_out(length: int, active: int, idle: int) -> tuple[float, float]:
+    """Scales of active and of idle time so that together they do not exceed ``length``."""
+    if active >= length:
+        return (length / active if active else 1.0), 0.0
+    left = length - active
+    return 1.0, (min(1.0, left / idle) if idle else 1.0)

@@ -9,9 +9,8 @@ from typing import Final
 
 from rlprof.libraries.questions import is_framework
 from rlprof.model.recording import NO_PARENT, Node
-from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import begins_process
-from rlprof.source.updates import update_lines
+from rlprof.source.updates import update_lines, without_gradients
 from rlprof.syntax.module import SourceModule, parse
 from rlprof.syntax.origin import Origin, installed_package, origin_of_file
 

@@ -181,11 +181,11 @@ def busiest_lines(loads: Collection[Workload], profile: Profile) -> tuple[Locati
     weights: dict[Line, float] = defaultdict(float)
     wall_us = sum(workload.main.wall_us for workload in loads)
     for load in loads:
-        lines = UserLines(load.main.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, load.main.tree)
         for node, cost in load.main.tree.self_costs():
             polls = profile.wait_kinds.get(node) is WaitKind.POLL
             owner = lines.owner(node) if cost.busy_us and not polls else NO_PARENT
             if owner != NO_PARENT:
                 weights[lines.line(owner)] += cost.busy_us
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     return lines.locations(weights, wall_us)[:SHOWN_LINES] if weights else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.nodes import assigned, nodes_in
 
 
 def needs_no_other_turn(
@@ -21,7 +21,7 @@ def needs_no_other_turn(
     Where an answer is dropped, or the element handed to something else, more than the answer may tell the next turn apart. ``by_any_call``:
     what an answer is handed to together with something else may keep it there, whatever is made of the call's result.
     """
-    nodes = [node for part in body for node in ast.walk(part)]
+    nodes = list(nodes_in(*body))
     if any(isinstance(node, ast.Break | ast.Return | ast.Lambda) for node in nodes):
         return False
     statements = [node.value for node in nodes if isinstance(node, ast.Expr)]

@@ -1,4 +1,4 @@
-"""Places where a program catches an error and goes on: what raises it is a part of how the program works."""
+"""Places where a program catches an error and goes on: what raises it is a part of how the program works, as the checks of torch's distributions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Function, SourceModule, called_name
+
+VALIDATE: Final = "validate_args"
+_RAISED: Final = "ValueError"
 
 _ANY: Final = frozenset({"Exception", "BaseException"})
 _MOST_CALLS: Final = 4
@@ -46,8 +49,8 @@ def _calls(modules: Mapping[str, SourceModule]) -> dict[str, list[_Call]]:
     for file, module in modules.items():
         for statement in module.statements:
             caller = _name_of(statement.function)
-            for node in statement.walk():
-                if isinstance(node, ast.Call) and (name := called_name(node)):
+            for node in statement.calls():
+                if name := called_name(node):
                     call = _Call(file, node.lineno, caller, module.in_loop(node.lineno))
                     found.setdefault(name, []).append(call)
     return found
@@ -124,3 +127,38 @@ def _catches(kind: ast.expr | None, error: str) -> bool:
     if isinstance(kind, ast.Tuple):
         return any(_catches(each, error) for each in kind.elts)
     return kind is None or ast.unparse(kind).rpartition(".")[2] in _ANY | {error}
+
+
+def why_checks_stay(
+    modules: Mapping[str, SourceModule], places: Collection[tuple[str, int]]
+) -> str:
+    """Return why the default setting cannot take the place of the checks at ``places``; empty where it can."""
+    for file, line in places:
+        if file in modules and _are_asked_for(modules[file], line):
+            return f"{VALIDATE} is given on its line, or beside it"
+    caught = caught_at(modules, places, _RAISED)
+    if caught is None:
+        return ""
+    file, line = caught
+    return (
+        f"the program catches what a check raises, and goes on ({file.rpartition('/')[2]}:{line})"
+    )
+
+
+def _are_asked_for(module: SourceModule, line: int) -> bool:
+    """Tell whether the statement, or one of its function, where the distribution may have been made, says so for itself."""
+    function = module.function_at(line)
+    nodes = [node for each in module.statements_at(line) for node in each.walk()]
+    if any(_is_setting(node) for node in nodes):
+        return True
+    around = ast.walk(function.node) if function is not None else ()
+    return any(
+        _is_setting(node)
+        and not (isinstance(node.value, ast.Constant) and node.value.value is False)
+        for node in around
+        if isinstance(node, ast.keyword)
+    )
+
+
+def _is_setting(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg == VALIDATE

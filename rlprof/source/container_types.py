@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
+from rlprof.syntax.imports import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import Function, Statement, assigned_variable, called_name
+from rlprof.syntax.nodes import calls_in
 
 PLAIN_CALLS: Final = frozenset(
     {"float", "int", "len", "range", "enumerate", "zip", "abs", "list", "max", "min", "append"}
@@ -47,10 +48,7 @@ def is_container(expression: ast.expr, types: Types) -> bool:
         return name in _CONTAINER_CALLS or (name in VIEWS and not expression.args)
     if isinstance(expression, ast.ListComp | ast.GeneratorExp):
         # What its calls take is theirs: only the plain gathering of values is a conversion.
-        return not any(
-            isinstance(part, ast.Call) and called_name(part) not in PLAIN_CALLS
-            for part in ast.walk(expression)
-        )
+        return not any(called_name(part) not in PLAIN_CALLS for part in calls_in(expression))
     if isinstance(expression, ast.List | ast.Tuple):
         return any(
             isinstance(element, ast.Starred) or is_container(element, types)

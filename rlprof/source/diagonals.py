@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, called_name, receiver
+from rlprof.syntax.nodes import assigned
 
 _BUILDERS: Final = frozenset({"diag", "diag_embed", "diagflat", "eye"})
 
@@ -38,8 +38,8 @@ def takes_diagonals(module: SourceModule, function: str) -> bool | None:
     calls = [
         node
         for statement in module.statements
-        for node in statement.walk()
-        if isinstance(node, ast.Call) and called_name(node) == function
+        for node in statement.calls()
+        if called_name(node) == function
     ]
     if not calls:
         return None

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.bound_inputs import arguments_given, values_assigned
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned, items_of
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
 """Functions that make one tensor or array of the elements of a list."""
@@ -43,7 +43,7 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 if text in _added_to(module) and _grows(text, levels[0]):
                     return True
             case ast.Subscript(value=base, slice=taken):
-                axes = taken.elts if isinstance(taken, ast.Tuple) else [taken]
+                axes = items_of(taken)
                 is_written = ast.unparse(base) in _written_in_turn(module)
                 if is_written and any(map(_is_filled_part, axes)):
                     return True
@@ -87,8 +87,8 @@ def handed_over(name: str, function: Function | None, above: Level) -> Iterator[
     """Yield what the calls of ``function`` in the statement above give for one of its arguments."""
     if function is None:
         return
-    for call in above.statement.walk():
-        if isinstance(call, ast.Call) and is_call_of(call, function, above.known):
+    for call in above.statement.calls():
+        if is_call_of(call, function, above.known):
             given = (arguments_given(above.module, call, function) or {}).get(name)
             if given is not None:
                 yield given

@@ -7,13 +7,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.libraries.known import files_of
+from rlprof.libraries.known import files_of, packages_of
 from rlprof.model.calltree import CallTree, handed_down, nearest
 from rlprof.model.finding import Location
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.started import is_console_script
-from rlprof.syntax.module import SourceModule, Statement, parse
-from rlprof.syntax.origin import Origin, installed_package, origin
+from rlprof.syntax.module import Function, SourceModule, Statement, parse
+from rlprof.syntax.origin import Origin, installed_package, is_import_machinery, origin
+
+_is_launcher: Final = packages_of(lambda library: library.is_launcher)
+
+_CONSOLE_SCRIPT: Final = re.compile(r"[/\\](bin[/\\][^/\\.]+|Scripts[/\\][^/\\]+)$")
+_CONSOLE_SCRIPT_LINES: Final = 12
+"""Lines, at most, of a script that starts an entry point: what pip and uv write has at most ten."""
+
+_OF_A_PROJECT: Final = 0.01
+"""Part of the time below a project's code from which on it began there: less is a torn stack."""
 
 _INNER_SCOPE: Final = re.compile(r"(\.<locals>)?\.?<(listcomp|setcomp|dictcomp|genexpr|lambda)>$")
 
@@ -55,6 +64,12 @@ class UserLines:
         self._loops: dict[int, bool] = {NO_PARENT: False}
         self._driven: dict[int, bool] = {NO_PARENT: False}
 
+    @classmethod
+    def of(cls, profile: Profile, tree: CallTree | None = None) -> UserLines:
+        """Those of a profile's ``tree``: of its steady phase, where none is given."""
+        tree = profile.steady if tree is None else tree
+        return cls(tree, profile.sources, profile.started_package)
+
     def module(self, file: str) -> SourceModule | None:
         """The parsed source of ``file``; ``None`` when it is not in the run file or unreadable."""
         text = self._sources.get(file)
@@ -69,6 +84,11 @@ class UserLines:
         """All statements on the line that ``frame`` was in."""
         module = self.module(frame.file)
         return module.statements_at(frame.line) if module else ()
+
+    def function(self, frame: Frame) -> Function | None:
+        """The function that ``frame`` was in, as its source has it."""
+        module = self.module(frame.file)
+        return module.function_at(frame.line) if module else None
 
     def owner(self, node: int) -> int:
         """The nearest node in the user's code: ``node`` itself or a caller; else ``NO_PARENT``.
@@ -137,8 +157,7 @@ class UserLines:
         if outer:
             return outer
         # Before Python 3.11 a comprehension's frame does not say whose it is.
-        module = self.module(frame.file)
-        function = module.function_at(frame.line) if module else None
+        function = self.function(frame)
         return function.qualname if function else "<module>"
 
     def times(self, times: Iterable[tuple[int, float]]) -> dict[Line, float]:
@@ -215,3 +234,46 @@ def file_name(file: str) -> str:
 def short_place(line: Line) -> str:
     """``train.py:12``: enough for a title."""
     return f"{file_name(line.file)}:{line.line}"
+
+
+def is_console_script(frame: Frame) -> bool:
+    """Tell whether the frame is of ``bin/train`` as an installer writes it, to call an entry point."""
+    return (
+        frame.function == "<module>"
+        and frame.line <= _CONSOLE_SCRIPT_LINES
+        and bool(_CONSOLE_SCRIPT.search(frame.file))
+    )
+
+
+def started_package(tree: CallTree) -> str:
+    """The top-level package in which the main threads begin; empty where they begin in a project.
+
+    ``python -m my_package.train`` with ``my_package`` in site-packages gives ``my_package``. The
+    time below the outermost frame that neither the standard library nor a launcher owns decides. Workers that a library
+    spawns begin in that library, but its user is whoever has a project's code at the beginning of another process.
+    """
+    votes: dict[str, int] = defaultdict(int)
+    pending = [root for root in tree.roots() if not _starts_a_thread(tree.frame(root))]
+    while pending:
+        node = pending.pop()
+        frame = tree.frame(node)
+        if is_import_machinery(frame):
+            continue
+        package = installed_package(frame.file)
+        if _only_passes_on(frame, package):
+            pending += tree.children(node)
+        else:
+            votes[package] += tree.total_cost(node).wall_us
+    if votes.get("", 0) >= _OF_A_PROJECT * sum(votes.values()):
+        return ""
+    return max(votes, key=lambda package: (votes[package], package))
+
+
+def _only_passes_on(frame: Frame, package: str) -> bool:
+    if origin(frame) is Origin.YOURS:
+        return frame.file.startswith("<") or is_console_script(frame)
+    return not package or _is_launcher(package)
+
+
+def _starts_a_thread(frame: Frame) -> bool:
+    return frame.file.endswith(("/threading.py", "\\threading.py"))

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rlprof.source.callees import callee
 from rlprof.source.value import Value
+from rlprof.source.values import callee
 from rlprof.syntax.dependencies import inputs_of_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import calls_in
 from rlprof.syntax.pure_calls import (
     is_built_in,
     is_computing_method,
@@ -48,8 +49,8 @@ class MessageValues:
 
     def working_calls(self, value: ast.expr) -> Iterator[ast.Call]:
         """Yield the calls in ``value`` that may do more than compute."""
-        for node in ast.walk(value):
-            if isinstance(node, ast.Call) and not self._only_computes(node):
+        for node in calls_in(value):
+            if not self._only_computes(node):
                 yield node
 
     def _only_computes(self, call: ast.Call) -> bool:

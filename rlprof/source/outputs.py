@@ -1,26 +1,45 @@
-"""Tell what a call writes, and where to: text, rows, files. Known by the function that was seen there, else by names."""
+"""Calls by which a program writes, reads files or asks a server; known by the function that was seen there, else by names."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, TypeVar
 
-from rlprof.libraries.base import Sink
-from rlprof.source.callees import callee
-from rlprof.source.file_access import (
-    OTHER_ENDS,
-    is_called_a_file,
-    is_conversation,
-    is_for_writing,
-    last_name_of,
-    opened_names,
-    reads_standard_input,
-)
+from rlprof.libraries.base import Access, Library, Sink
+from rlprof.libraries.known import files_of
+from rlprof.model.recording import Frame
+from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
-from rlprof.syntax.module import SourceModule, called_name, receiver
+from rlprof.source.values import Values, callee, value_of
+from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.imports import NUMPY, full_name, own_name
+from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
+from rlprof.syntax.nodes import given_to
+from rlprof.syntax.origin import Origin, origin_of_file
+
+Kind = TypeVar("Kind")
+
+_BUFFERS: Final = frozenset({"BytesIO", "StringIO"})
+
+_READS: Final = frozenset(
+    {"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "imread", "read_csv", "listdir"}
+    | {"read_parquet", "read_pickle", "read_feather", "read_json", "read_hdf", "scandir", "rglob"}
+)  # fmt: skip
+_LOADERS: Final = NUMPY | {"json", "yaml", "pickle", "torch", "joblib", "toml"}
+"""Modules whose ``load`` reads a file."""
+_LOADS: Final = frozenset({"load", "safe_load"})
+_METHODS_OF_FILES: Final = frozenset({"read", "readline", "readlines", "readinto"})
+"""Methods that say little by themselves: they count on what was opened, or is named like a file."""
+
+_OPENERS: Final = frozenset({"open", "fdopen", "memmap", "NamedTemporaryFile", "TemporaryFile"})
+_FILE: Final = re.compile(r"(^|_)(file|fp|fh)\d?$", re.IGNORECASE)
+_WRITING_MODE: Final = re.compile(r"([wax][bt]?\+?|[wax]\+[bt]?|r[bt]?\+|r\+[bt]?)$")
+_REQUESTS: Final = frozenset({"requests", "httpx", "urllib3"})
+OTHER_ENDS: Final = frozenset({"pipe", "socket", "pair"})
+"""Streams at whose other end somebody takes what is written, and answers."""
 
 _FUNCTIONS: Final[Mapping[str, Sink]] = {
     "print": Sink.PRINT,
@@ -123,3 +142,150 @@ def _by_name(call: ast.Call, files: Collection[str]) -> Sink | None:
     if name == "open" and is_for_writing(call):
         return Sink.OPENING
     return Sink.FILES if name in _WRITES else None
+
+
+def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> Access | None:
+    """Return what the call waits for; None where that is neither, or it is a function of the user's own."""
+    called = callee(call, known, module)
+    if called.is_yours or is_conversation(call, known):
+        return None
+    package, _, function = called.name.partition(".")
+    if package in _REQUESTS:
+        return Access.REMOTE
+    last = function.rpartition(".")[2]
+    if last in _READS or (package in _LOADERS and last in _LOADS):
+        return Access.READ
+    if package == "io" and last in _METHODS_OF_FILES and "StringIO" not in function:
+        return Access.READ
+    return None if called.is_seen else _opened_by_name(call, module)
+
+
+def is_conversation(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    """Tell whether a call writes to, or reads from, a pipe or a socket: a stream of those, or one that it is given.
+
+    What the program prints may go to a pipe, too, at whose end somebody only reads.
+    """
+    asked = (call.func, receiver(call), *given_to(call))
+    seen = (value_of(part, known) for part in asked if part is not None)
+    return any(
+        value is not None
+        and value.stream in OTHER_ENDS
+        and not value.is_standard
+        and value.function != "print"
+        for value in seen
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def reads_standard_input(module: SourceModule) -> bool:
+    """Tell whether a file asks for what its program is told on its standard input, as one that answers there does."""
+    return any(
+        (isinstance(node, ast.Call) and called_name(node) == "input")
+        or (
+            isinstance(node, ast.Attribute | ast.Name)
+            and full_name(node, module.imports) == "sys.stdin"
+        )
+        for node in ast.walk(module.tree)
+    )
+
+
+def _opened_by_name(call: ast.Call, module: SourceModule) -> Access | None:
+    name = called_name(call)
+    on = last_name_of(receiver(call))
+    if on in _REQUESTS or name == "urlopen":
+        return Access.REMOTE
+    if name in _METHODS_OF_FILES:
+        is_file = on in opened_names(module) or is_called_a_file(on)
+        return Access.READ if is_file else None
+    if name == "open" and not is_for_writing(call):
+        return Access.READ
+    if name in _READS or (name in _LOADS and on in _LOADERS):
+        return Access.READ
+    return None
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def opened_names(module: SourceModule) -> frozenset[str]:
+    """The names that a file binds to opened files."""
+    return frozenset(_opened(module.tree))
+
+
+def _opened(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _opens(node.value):
+            yield from (last_name_of(target) for target in node.targets)
+        elif isinstance(node, ast.withitem) and _opens(node.context_expr) and node.optional_vars:
+            yield last_name_of(node.optional_vars)
+
+
+def _opens(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and called_name(value) in _OPENERS
+
+
+def is_called_a_file(name: str) -> bool:
+    """Tell whether a name says that it holds an opened file: ``log_file``, ``fp``."""
+    return _FILE.search(name) is not None
+
+
+def is_for_writing(call: ast.Call) -> bool:
+    """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
+    positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
+    given = [*positional, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    return any(
+        isinstance(argument, ast.Constant)
+        and isinstance(argument.value, str)
+        and _WRITING_MODE.match(argument.value)
+        for argument in given
+    )
+
+
+def last_name_of(node: ast.expr | None) -> str:
+    """``self.out.file`` -> ``file``; ``Path(folder)`` and other calls -> the name called."""
+    return called_name(node) if isinstance(node, ast.Call) else own_name(node)
+
+
+def works_in_memory(frame: Frame, lines: UserLines, values: Values) -> bool:
+    """Tell whether a call on the line of ``frame`` is given such a file."""
+    return any(
+        _is_in_memory(argument, statement, values.of(frame.file, statement))
+        for statement in lines.statements(frame)
+        for call in statement.calls()
+        for argument in given_to(call)
+    )
+
+
+def _is_in_memory(argument: ast.expr, statement: Statement, known: Mapping[str, Value]) -> bool:
+    seen = value_of(argument, known)
+    if seen is not None:
+        return seen.type.rpartition(".")[2] in _BUFFERS
+    made: ast.expr | None = argument
+    if isinstance(argument, ast.Name) and statement.function is not None:
+        made = only_value(statement.function, argument.id)
+    return isinstance(made, ast.Call) and called_name(made) in _BUFFERS
+
+
+def kind_of(
+    functions: Mapping[Kind, str], told: Callable[[Library], Mapping[Kind, str]]
+) -> Callable[[Frame], Kind | None]:
+    """A look-up of the first kind whose files, as libraries have them under ``told``, and whose functions a frame is of.
+
+    ``functions`` has a regular expression for each kind, in the order in which they count. Files of the user's are of none.
+    """
+    known = [(kind, _files(kind, told), re.compile(pattern)) for kind, pattern in functions.items()]
+
+    @lru_cache(maxsize=4096)
+    def kinds_in(file: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+        if origin_of_file(file) not in (Origin.LIBRARY, Origin.STDLIB):
+            return ()
+        return tuple((kind, names) for kind, is_one, names in known if is_one(file))
+
+    @lru_cache(maxsize=65536)
+    def look_up(frame: Frame) -> Kind | None:
+        name = last_name(frame.function)
+        return next((kind for kind, names in kinds_in(frame.file) if names.search(name)), None)
+
+    return look_up
+
+
+def _files(kind: Kind, told: Callable[[Library], Mapping[Kind, str]]) -> Callable[[str], bool]:
+    return files_of(lambda library: told(library).get(kind))

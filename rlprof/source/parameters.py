@@ -10,9 +10,9 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import own_name
-from rlprof.syntax.assignments import targets_of
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import targets_of
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
 _WHOLE: Final = re.compile(r"^\d[\d_]*$")

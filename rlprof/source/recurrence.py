@@ -6,12 +6,20 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.source.carried import carried
-from rlprof.source.recurrent_values import is_object_of, recurrent_kind, step_work
-from rlprof.source.trails import FIRST, NOTHING, Touch, Trail, joined, joined_parts
+from rlprof.source.loop_turns import carried
+from rlprof.source.recurrent_values import (
+    FIRST,
+    NOTHING,
+    Touch,
+    Trail,
+    is_object_of,
+    joined,
+    joined_parts,
+    recurrent_kind,
+    step_work,
+)
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -19,6 +27,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_assigned,
 )
+from rlprof.syntax.nodes import given_to, nodes_in, targets_of
 
 ForLoop = ast.For | ast.AsyncFor
 
@@ -114,7 +123,7 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     inside = list(body)
     for level in levels[1:]:
         function = level.module.function_at(level.line)
-        inside += [inner for inner in level.module.statements if inner.function is function]
+        inside += level.module.of_function(function)
     for statement in inside:
         for target in _targets(statement.node):
             found.update(
@@ -258,7 +267,7 @@ class _LoopTurn:
         network = value_of(call.func, level.known)
         if network is not None and recurrent_kind(network):
             return self._ask(call, network, of_target and self._here + 1 == len(self._levels))
-        parts = [*call.args, *(keyword.value for keyword in call.keywords)]
+        parts = given_to(call)
         trails = [self._trail(part) for part in parts]
         if isinstance(call.func, ast.Attribute):
             self._tell(call.func.value, joined(trails))
@@ -323,7 +332,7 @@ class _LoopTurn:
         attributes = {name: trace for name, trace in self.names.items() if "." in name}
         outer, self.names = self.names, attributes | given
         module = self._levels[self._here + 1].module
-        inside = [statement for statement in module.statements if statement.function is function]
+        inside = module.of_function(function)
         returned = self.run(self._here + 1, _in_order(inside))
         outer |= {name: trace for name, trace in self.names.items() if "." in name}
         self.names = outer
@@ -347,12 +356,7 @@ def _is_static(function: Function) -> bool:
 
 def _largest(given: Sequence[ast.expr], known: Mapping[str, Value]) -> Value | None:
     """Return the largest of the tensors, or pairs of them, that are mentioned in what is given as a state."""
-    mentioned = [
-        known[text]
-        for expression in given
-        for node in ast.walk(expression)
-        if (text := _text(node)) in known
-    ]
+    mentioned = [known[text] for node in nodes_in(*given) if (text := _text(node)) in known]
     return max(filter(step_work, mentioned), key=step_work, default=None)
 
 
@@ -382,7 +386,7 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
             case ast.Match(cases=cases):
                 branches = [case.body for case in cases]
         for branch in branches:
-            inside = [inner for part in branch for inner in ast.walk(part)]
+            inside = list(nodes_in(*branch))
             if target is None or not any(inner is target.node for inner in inside):
                 yield from (id(inner) for inner in inside if isinstance(inner, ast.stmt))
 

@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
+from rlprof.syntax.imports import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Comprehension,
@@ -24,6 +24,7 @@ from rlprof.syntax.module import (
     parse,
     receiver,
 )
+from rlprof.syntax.nodes import calls_in, names_in, nodes_in
 
 _MAKERS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "hstack", "concatenate", "cat", "fromiter"}
@@ -125,12 +126,7 @@ def _by_function(text: str) -> list[tuple[frozenset[str], list[Statement]]]:
         groups[id(statement.function)].append(statement)
     return [
         (
-            frozenset(
-                called_name(node)
-                for statement in group
-                for node in statement.walk()
-                if isinstance(node, ast.Call)
-            ),
+            frozenset(called_name(node) for statement in group for node in statement.calls()),
             sorted(group, key=lambda member: member.first_line),
         )
         for group in groups.values()
@@ -158,11 +154,11 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
             target.id
             for part in inside
             if isinstance(part, ast.Assign) and _draws_one(part.value)
-            for target in _parts(part.targets)
+            for target in nodes_in(*part.targets)
             if isinstance(target, ast.Name)
         }
         takes = any(
-            isinstance(part, ast.Subscript) and not places.isdisjoint(_names_in(part.slice))
+            isinstance(part, ast.Subscript) and not places.isdisjoint(names_in(part.slice))
             for part in inside
         )
         lists = {
@@ -171,10 +167,10 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
         acts = any(isinstance(part, ast.Call) and called_name(part) in _ACTS for part in inside)
         end = node.end_lineno or node.lineno
         makes = any(
-            isinstance(part, ast.Call) and _makes(part) and not lists.isdisjoint(_names_in(part))
+            _makes(part) and not lists.isdisjoint(names_in(part))
             for statement in statements
             if statement.first_line > end
-            for part in statement.walk()
+            for part in statement.calls()
         )
         if takes and makes and not acts:
             yield range(node.lineno, end + 1)
@@ -188,10 +184,6 @@ def _draws_one(value: ast.expr) -> bool:
         and 0 < len(value.args) <= 2
         and not any(keyword.arg == "size" for keyword in value.keywords)
     )
-
-
-def _names_in(expression: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(expression) if isinstance(part, ast.Name)}
 
 
 class _DrawnVariables:
@@ -208,7 +200,9 @@ class _DrawnVariables:
         part = self._part(statement)
         node = statement.node
         if isinstance(node, ast.Assign):
-            names = {target.id for target in _parts(node.targets) if isinstance(target, ast.Name)}
+            names = {
+                target.id for target in nodes_in(*node.targets) if isinstance(target, ast.Name)
+            }
             if self.is_drawn(node.value):
                 self._names |= names
             else:
@@ -217,16 +211,14 @@ class _DrawnVariables:
                 self._indices |= names
         elif isinstance(node, ast.For) and part is SamplingPart.GATHER:
             # ``for s, a in batch: states.append(s)``: the lists are made of what was drawn.
-            self._names |= {
-                target.id for target in ast.walk(node.target) if isinstance(target, ast.Name)
-            }
+            self._names |= names_in(node.target)
         elif (appended := _appended_to(node)) and part is not None:
             self._names.add(appended)
         return part
 
     def _part(self, statement: Statement) -> SamplingPart | None:
         node = statement.node
-        calls = [part for part in statement.walk() if isinstance(part, ast.Call)]
+        calls = list(statement.calls())
         if any(_is_draw(call) for call in calls) or any(
             self._is_picking(part) for part in statement.walk()
         ):
@@ -275,7 +267,7 @@ class _DrawnVariables:
         if self._is_picking(value):
             return True
         if isinstance(value, Comprehension):
-            makes = any(isinstance(part, ast.Call) and _makes(part) for part in ast.walk(value))
+            makes = any(_makes(part) for part in calls_in(value))
             return not makes and self._mentions(value.generators[0].iter)
         if isinstance(value, ast.Call):
             if _makes(value) or _is_permutation(value):
@@ -333,8 +325,7 @@ def _is_random_element(node: ast.expr) -> bool:
         return False
     length = f"len({ast.unparse(node.value)})"
     return any(
-        isinstance(part, ast.Call) and called_name(part) not in _RECKONING
-        for part in ast.walk(node.slice)
+        called_name(part) not in _RECKONING for part in calls_in(node.slice)
     ) and length in ast.unparse(node.slice)
 
 
@@ -372,10 +363,7 @@ def _makes(call: ast.Call) -> bool:
 
 def _joins_tensors(statement: Statement) -> bool:
     return any(
-        isinstance(part, ast.Call)
-        and called_name(part) in _BY_ROW
-        and root_name(part.func) in TORCH
-        for part in statement.walk()
+        called_name(part) in _BY_ROW and root_name(part.func) in TORCH for part in statement.calls()
     )
 
 
@@ -386,8 +374,3 @@ def _appended_to(node: ast.stmt) -> str:
         on = receiver(call)
         return on.id if isinstance(on, ast.Name) else ""
     return ""
-
-
-def _parts(targets: list[ast.expr]) -> Iterator[ast.AST]:
-    for target in targets:
-        yield from ast.walk(target)

@@ -11,9 +11,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.source.carried import carried
-from rlprof.source.written_names import NUMPY
+from rlprof.source.loop_turns import carried
 from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.imports import NUMPY
 from rlprof.syntax.module import (
     Comprehension,
     SourceModule,
@@ -21,6 +21,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
+from rlprof.syntax.nodes import items_of, lines_of, nodes_in
 from rlprof.syntax.operands import steps_to
 
 _OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
@@ -230,7 +231,7 @@ def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
 
 
 def _sum_of(module: SourceModule, loop: ast.For) -> TableSum | None:
-    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    lines = lines_of(loop)
     one = TableSum(loop.iter, frozenset(variables_assigned(loop.target)), lines)
     if loop.orelse or not all(map(one.takes, loop.body)) or not one.is_weighted:
         return None
@@ -240,7 +241,7 @@ def _sum_of(module: SourceModule, loop: ast.For) -> TableSum | None:
 
 def _reads_sums(loop: ast.For) -> bool:
     """Tell whether a turn goes by what has been added up so far: ``if q[a] > bound``."""
-    inside = list(_inside(loop))
+    inside = list(nodes_in(*loop.body))
     sums = {ast.unparse(node.target) for node in inside if isinstance(node, ast.AugAssign)}
     return any(
         isinstance(node, ast.Subscript)
@@ -251,11 +252,9 @@ def _reads_sums(loop: ast.For) -> bool:
 
 
 def _has_loops(loop: ast.For) -> bool:
-    return any(isinstance(node, ast.For | ast.While | Comprehension) for node in _inside(loop))
-
-
-def _inside(loop: ast.For) -> Iterator[ast.AST]:
-    return (node for part in loop.body for node in ast.walk(part))
+    return any(
+        isinstance(node, ast.For | ast.While | Comprehension) for node in nodes_in(*loop.body)
+    )
 
 
 def _does_little_else(loop: ast.For | ast.AsyncFor, inner: ast.For) -> bool:
@@ -333,7 +332,7 @@ def _lookup(item: ast.Subscript) -> Lookup:
     table: ast.expr = item
     while isinstance(table, ast.Subscript):
         part = table.slice
-        indices = [*(part.elts if isinstance(part, ast.Tuple) else [part]), *indices]
+        indices = [*items_of(part), *indices]
         table = table.value
     return Lookup(table, tuple(indices))
 

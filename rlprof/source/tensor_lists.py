@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import TORCH, root_name
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.imports import TORCH, root_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, parse
+from rlprof.syntax.nodes import assigned
 
 _LISTS: Final = frozenset({"list", "tuple"})
 _MAKES: Final = frozenset(
@@ -82,13 +82,11 @@ def _calls_beside(statement: Statement, module: SourceModule) -> set[str]:
         for other in module.statements_at(line)
         if other is not statement
     )
-    return {
-        called_name(node) for other in others for node in other.walk() if isinstance(node, ast.Call)
-    } - _CHEAP
+    return {called_name(node) for other in others for node in other.calls()} - _CHEAP
 
 
 def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
-    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    calls = list(statement.calls())
     makers = [
         call
         for call in calls
@@ -105,7 +103,7 @@ def _made(statement: Statement, lists: frozenset[str]) -> TensorOfList | None:
 
 def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfList | None:
     """The same by the values that were seen there, whatever the names; None where they tell of no list."""
-    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    calls = list(statement.calls())
     for call in calls:
         callee, given = value_of(call.func, known), call.args and value_of(call.args[0], known)
         if callee is None or not given or not _makes_a_tensor(callee):
@@ -119,7 +117,7 @@ def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> Ten
 
 def stacked_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfList | None:
     """Return the long list of tensors that a statement was seen to put together; None where there is none."""
-    calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+    calls = list(statement.calls())
     stacks = {
         id(call): given
         for call in calls

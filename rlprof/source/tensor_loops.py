@@ -10,18 +10,19 @@ from functools import lru_cache
 from math import prod
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.source.carried import carried, keeps_state
 from rlprof.source.loop_turns import (
     FEW,
     are_numbers_of_rows,
     bound_names,
+    carried,
     counted,
     goes_backwards,
     is_short,
+    keeps_state,
 )
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
-from rlprof.source.written_names import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
+from rlprof.syntax.imports import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -31,6 +32,7 @@ from rlprof.syntax.module import (
     parse,
     variables_assigned,
 )
+from rlprof.syntax.nodes import items_of, names_in, owner_of
 
 _ACTS: Final = frozenset(
     {"step", "reset", "backward", "zero_grad", "render", "send", "recv", "put", "get", "wait"}
@@ -286,9 +288,9 @@ class _TurnWork:
             node = statement.node
             if isinstance(node, ast.If) and self._is_of_turn(node.test):
                 return True
-            for call in statement.walk():
-                if isinstance(call, ast.Call) and called_name(call) in _READS:
-                    parts = [*call.args, *_receiver(call)]
+            for call in statement.calls():
+                if called_name(call) in _READS:
+                    parts = [*call.args, *owner_of(call)]
                     if any(map(self._is_of_turn, parts)):
                         return True
         return False
@@ -340,13 +342,13 @@ class _TurnWork:
             return True
         if _draws(call):
             return True
-        return any(self._tensors.holds(receiver) for receiver in _receiver(call))
+        return any(self._tensors.holds(receiver) for receiver in owner_of(call))
 
     def _is_of_turn(self, expression: ast.expr) -> bool:
         return self._tensors.holds(expression) and self._mentions_turn(expression)
 
     def _mentions_turn(self, node: ast.AST) -> bool:
-        return any(isinstance(part, ast.Name) and part.id in self._names for part in ast.walk(node))
+        return not self._names.isdisjoint(names_in(node))
 
     def _takes(self, node: ast.AST) -> TypeGuard[ast.Subscript]:
         return (
@@ -373,7 +375,7 @@ def _made(statement: Statement) -> tuple[frozenset[str], ast.expr | None]:
 
 def _whole_axes(index: ast.expr) -> int:
     """Axes of which a turn takes one place; of a slice it takes several."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = items_of(index)
     return next((at for at, part in enumerate(parts) if isinstance(part, ast.Slice)), len(parts))
 
 
@@ -381,8 +383,3 @@ def _draws(call: ast.Call) -> bool:
     """Tell whether it is a random number of numpy's or Python's own generator, of which one call draws as many as there are turns."""
     owner, _, name = ast.unparse(call.func).rpartition(".")
     return owner in _GENERATORS and name in _DRAWS
-
-
-def _receiver(call: ast.Call) -> list[ast.expr]:
-    """Return what a method is called of."""
-    return [call.func.value] if isinstance(call.func, ast.Attribute) else []

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.written_names import FUNCTIONAL, TORCH, name_key, root_name
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.imports import FUNCTIONAL, TORCH, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -18,6 +17,7 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
+from rlprof.syntax.nodes import assigned
 
 _MADE: Final = frozenset(
     {"zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace"}

@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.source.waiting import CLOCKS, clock_loops
 from rlprof.source.waiting_calls import SLEEPS
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.nodes import assigned, calls_in
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
 
 LOOKS_AROUND_S: Final = 0.5
@@ -27,7 +27,7 @@ def timed_waits(text: str) -> frozenset[int]:
     return frozenset(
         line
         for statement in module.statements
-        if any(isinstance(node, ast.Call) and _is_timed(node) for node in statement.walk())
+        if any(_has_limit(node) for node in statement.calls())
         for line in statement.lines
     )
 
@@ -44,10 +44,8 @@ def paced_sleeps(text: str) -> frozenset[int]:
     paced = (
         line
         for statement in module.statements
-        for call in statement.walk()
-        if isinstance(call, ast.Call)
-        and called_name(call) in SLEEPS
-        and _is_paced(call, statement, clocked)
+        for call in statement.calls()
+        if called_name(call) in SLEEPS and _is_paced(call, statement, clocked)
         for line in statement.lines
     )
     return clock_loops(text).union(paced)
@@ -79,7 +77,7 @@ def _reads_a_clock(expression: ast.AST, clocked: Collection[str]) -> bool:
     )
 
 
-def _is_timed(call: ast.Call) -> bool:
+def _has_limit(call: ast.Call) -> bool:
     if called_name(call) != "wait":
         return False
     given = [

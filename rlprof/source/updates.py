@@ -1,13 +1,17 @@
-"""The statements of an update: those that gradients come from, and those that make ready what they work on."""
+"""The statements of an update: those that gradients come from or run without, and those that make ready what they work on."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.syntax.module import Loop, SourceModule
+from rlprof.syntax.module import PARSED_FILES, Loop, SourceModule, called_name, parse
+from rlprof.syntax.nodes import lines_of
+
+_OFF: Final = frozenset({"no_grad", "inference_mode"})
 
 _BLOCKS: Final = ("body", "orelse", "finalbody")
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -175,7 +179,7 @@ def _item(
                 changes |= {_name(found.value)} - {""}
             if isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
                 changes |= {_name(found.func.value)} - {""}
-    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    lines = lines_of(node)
     if not isinstance(node, Loop) and parts != [node]:
         lines = range(
             node.lineno,
@@ -205,3 +209,47 @@ def _name(node: ast.AST) -> str:
     ):
         return f"self.{node.attr}"
     return ""
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def without_gradients(text: str) -> frozenset[int]:
+    """The lines within ``with torch.no_grad():`` and of functions decorated with it; ``inference_mode``
+    and ``set_grad_enabled(False)`` likewise.
+    """
+    module = parse(text)
+    if module is None:
+        return frozenset()
+    return frozenset(
+        line
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.stmt) and any(map(_switches_off, _around(node)))
+        for line in lines_of(node)
+    )
+
+
+def switches_off_for_good(text: str) -> bool:
+    """Tell whether gradients are switched off by a statement of its own, for all that follows."""
+    module = parse(text)
+    return module is not None and any(
+        isinstance(statement.node, ast.Expr) and _switches_off(statement.node.value)
+        for statement in module.statements
+    )
+
+
+def _around(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.With | ast.AsyncWith):
+        yield from (item.context_expr for item in node.items)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield from node.decorator_list
+
+
+def _switches_off(expression: ast.expr) -> bool:
+    if isinstance(expression, ast.Call):
+        name = called_name(expression)
+        if name == "set_grad_enabled":
+            given = expression.args[0] if expression.args else None
+            return isinstance(given, ast.Constant) and given.value is False
+        return name in _OFF
+    return isinstance(expression, ast.Attribute | ast.Name) and (
+        (expression.attr if isinstance(expression, ast.Attribute) else expression.id) in _OFF
+    )

@@ -1,14 +1,16 @@
-"""Lines of a source file on which a program waits: for locks, queues, pipes, a time, by polling."""
+"""Lines of a source file on which a program waits, for locks, queues, pipes, a time, by polling, and the nodes of a call tree that do."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
+from rlprof.libraries.known import functions_of
 from rlprof.model.activity import WaitKind
+from rlprof.model.recording import NO_PARENT, Frame, Node, Recording
 from rlprof.source.waiting_calls import (
     LOCK,
     SLEEPS,
@@ -17,8 +19,12 @@ from rlprof.source.waiting_calls import (
     receiver_name,
     signal_lines,
 )
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.nodes import assigned, calls_in, given_to, names_in, nodes_in
+from rlprof.syntax.origin import Origin, origin_of_file
+
+wait_of: Final = functions_of(lambda library: library.waits)
+"""The kind of wait that a library's frame is in; None for one that does not wait."""
 
 POLLS: Final = frozenset(
     {
@@ -110,11 +116,9 @@ def polled(text: str, line: int) -> tuple[str, ...]:
         return ()
     blocks = (block for node in ast.walk(module.tree) for block in _waiting_blocks(node))
     around = next((block for block in blocks if line in block.lines), None)
-    here = (node for statement in module.statements_at(line) for node in statement.walk())
-    asking = here if around is None else ast.walk(around.asks)
-    return tuple(
-        sorted({called_name(node) for node in asking if isinstance(node, ast.Call)} & POLLS)
-    )
+    here = (call for statement in module.statements_at(line) for call in statement.calls())
+    asking = here if around is None else calls_in(around.asks)
+    return tuple(sorted({called_name(call) for call in asking} & POLLS))
 
 
 class _Block(NamedTuple):
@@ -176,15 +180,13 @@ def _naps_of_idle_turns(body: list[ast.stmt]) -> Iterator[_Block]:
 def _blocks(test: ast.expr) -> bool:
     """Tell whether each round of a loop begins with a wait that lasts until something happens."""
     return any(
-        isinstance(call, ast.Call)
-        and kind_of_call(call) not in (None, WaitKind.SLEEP)
-        and not _has_short_timeout(call)
-        for call in ast.walk(test)
+        kind_of_call(call) not in (None, WaitKind.SLEEP) and not _has_short_timeout(call)
+        for call in calls_in(test)
     )
 
 
 def _has_short_timeout(call: ast.Call) -> bool:
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = given_to(call)
     return any(
         isinstance(argument, ast.Constant)
         and isinstance(argument.value, int | float)
@@ -222,20 +224,19 @@ def _changes_an_object(node: ast.stmt) -> bool:
         targets = [node.target]
     return any(
         isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
-        for target in targets
-        for part in ast.walk(target)
+        for part in nodes_in(*targets)
     )
 
 
 def _has_cheap_calls_alone(node: ast.AST) -> bool:
     if isinstance(node, ast.Raise):
         return True
-    return all(called_name(call) in _CHEAP for call in ast.walk(node) if isinstance(call, ast.Call))
+    return all(called_name(call) in _CHEAP for call in calls_in(node))
 
 
 def _asks(loop: ast.While) -> bool:
     """Tell whether something else than the time ends the loop."""
-    names = {called_name(call) for call in ast.walk(loop) if isinstance(call, ast.Call)}
+    names = {called_name(call) for call in calls_in(loop)}
     if names & POLLS:
         return True
     if names & CLOCKS:
@@ -252,9 +253,9 @@ def _gets_on_by_itself(loop: ast.While) -> bool:
     if names & (POLLS | SLEEPS | CLOCKS):
         return False
     tests = [loop.test, *(part.test for part in parts if isinstance(part, ast.If))]
-    gone_by = set(chain.from_iterable(map(_variables, tests)))
+    gone_by = set(chain.from_iterable(map(names_in, tests)))
     for part in parts:
-        if isinstance(part, ast.AugAssign) and gone_by & _variables(part.target):
+        if isinstance(part, ast.AugAssign) and gone_by & names_in(part.target):
             return True
         for each in assigned(part):
             # Of what others may change, an attribute or an element, a loop that waits takes a new look.
@@ -262,14 +263,10 @@ def _gets_on_by_itself(loop: ast.While) -> bool:
                 isinstance(of, ast.Attribute | ast.Subscript | ast.Call)
                 for of in ast.walk(each.value)
             )
-            is_of_itself = bool(gone_by & _variables(each.value))
-            if gone_by & _variables(each.target) and (is_of_itself or not looks):
+            is_of_itself = bool(gone_by & names_in(each.value))
+            if gone_by & names_in(each.target) and (is_of_itself or not looks):
                 return True
     return False
-
-
-def _variables(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _leaves(loop: ast.While) -> bool:
@@ -283,9 +280,7 @@ def _gathers(loop: ast.While) -> bool:
     answers = [
         node for node in ast.walk(loop) if isinstance(node, ast.If) and _has_question(node.test)
     ]
-    answering = {
-        id(inner) for answer in answers for part in answer.body for inner in ast.walk(part)
-    }
+    answering = {id(inner) for answer in answers for inner in nodes_in(*answer.body)}
     asking = (node for node in ast.walk(loop) if id(node) not in answering)
     if any(isinstance(node, ast.Call) and called_name(node) not in _ASKING for node in asking):
         return False
@@ -294,7 +289,7 @@ def _gathers(loop: ast.While) -> bool:
 
 
 def _has_question(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Call) and called_name(node) in POLLS for node in ast.walk(test))
+    return any(called_name(node) in POLLS for node in calls_in(test))
 
 
 def _counted_in(test: ast.expr) -> Iterator[str]:
@@ -351,12 +346,7 @@ def _goes_round_again(node: ast.If) -> bool:
 
 def _asks_without_success(node: ast.Try) -> bool:
     """``try: item = queue.get_nowait()`` with handlers that only sleep or go round again."""
-    names = {
-        called_name(call)
-        for statement in node.body
-        for call in ast.walk(statement)
-        if isinstance(call, ast.Call)
-    }
+    names = {called_name(call) for statement in node.body for call in calls_in(statement)}
     return bool(names & POLLS) and all(_only_waits(handler.body) for handler in node.handlers)
 
 
@@ -373,3 +363,41 @@ def locked_lines(text: str) -> frozenset[int]:
         and any(LOCK.search(receiver_name(item.context_expr)) for item in node.items)
         for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
     )
+
+
+def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[int, WaitKind]:
+    """The kind of wait of every node that may wait. Idle time there is a wait; of ``POLL`` all is."""
+    kinds: dict[int, WaitKind] = {}
+    in_chain: dict[int, WaitKind] = {}
+    for number, parent, frame in nodes:
+        above = kinds.get(parent) if parent != NO_PARENT else None
+        if above is WaitKind.POLL and origin_of_file(frame.file) is not Origin.YOURS:
+            kinds[number] = WaitKind.POLL
+            continue
+        chained = in_chain.get(parent)
+        own = chained or wait_of(frame)
+        if own is not None and origin_of_file(frame.file) is Origin.STDLIB:
+            kinds[number] = in_chain[number] = own
+        elif (said := _said_by_source(frame, sources)) is not None:
+            kinds[number] = said
+        elif wait_of(frame) is WaitKind.POLL:
+            kinds[number] = WaitKind.POLL
+    return kinds
+
+
+def kinds_of_waits(recording: Recording) -> dict[int, WaitKind]:
+    """The same of a recording, whose threads and processes tell whether an event loop can wait for another of them."""
+    kinds = classify_waits(recording.nodes, recording.sources)
+    if len(recording.processes) > 1 or len(recording.threads) > 1:
+        return kinds
+    return {
+        node: WaitKind.OWN_EVENTS if kind is WaitKind.EVENT_LOOP else kind
+        for node, kind in kinds.items()
+    }
+
+
+def _said_by_source(frame: Frame, sources: Mapping[str, str]) -> WaitKind | None:
+    if origin_of_file(frame.file) is not Origin.YOURS:
+        return None
+    text = sources.get(frame.file)
+    return waiting_lines(text).get(frame.line) if text else None

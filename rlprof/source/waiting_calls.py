@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rlprof.model.activity import WaitKind
-from rlprof.source.written_names import own_name
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import called_name
+from rlprof.syntax.nodes import calls_in
 
 SLEEPS: Final = frozenset({"sleep", "sched_yield"})
 
@@ -25,8 +26,8 @@ def kind_of_calls(expressions: list[ast.expr], node: ast.stmt) -> WaitKind | Non
         if any(LOCK.search(name) for name in names):
             return WaitKind.LOCK
     for expression in expressions:
-        for call in ast.walk(expression):
-            if isinstance(call, ast.Call) and (kind := kind_of_call(call)) is not None:
+        for call in calls_in(expression):
+            if (kind := kind_of_call(call)) is not None:
                 return kind
     return None
 

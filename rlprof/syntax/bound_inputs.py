@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.dependencies import arguments_of, assigned_by, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned, given_to, owner_of
 from rlprof.syntax.operands import Operand, operand_of, steps_to
 from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_computes
 
@@ -122,7 +122,7 @@ def _calls(node: ast.AST, function: Function, statement: Statement) -> TypeGuard
     if isinstance(node, ast.Call):
         if name != _ANSWERS_CALLS:
             return called_name(node) == name
-        return sum(isinstance(call, ast.Call) for call in statement.walk()) == 1
+        return sum(1 for _ in statement.calls()) == 1
     return isinstance(node, ast.Attribute) and node.attr == name and _is_property(function)
 
 
@@ -217,11 +217,10 @@ def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
         return
     if isinstance(node, ast.Call):
         # The name of a method is none of its object's attributes.
-        inner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        inner = owner_of(node)
         children: list[ast.AST] = [
             *inner,
-            *node.args,
-            *(keyword.value for keyword in node.keywords),
+            *given_to(node),
         ]
     else:
         children = list(ast.iter_child_nodes(node))
@@ -235,8 +234,7 @@ def values_assigned(
     """Return all that ``function`` assigns to a variable; for None what the file itself does, outside of functions."""
     return [
         each.value
-        for statement in module.statements
-        if statement.function is function
+        for statement in module.of_function(function)
         for each in assigned(statement.node)
         if isinstance(each.target, ast.Name) and each.target.id == name
     ]

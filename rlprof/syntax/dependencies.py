@@ -16,6 +16,7 @@ from rlprof.syntax.module import (
     Statement,
     variables_assigned,
 )
+from rlprof.syntax.nodes import nodes_in
 from rlprof.syntax.operands import Operand, operand_of
 from rlprof.syntax.pure_calls import (
     changes_a_heap,
@@ -281,7 +282,7 @@ def _names_of(module: SourceModule, function: Function | None) -> frozenset[str]
 
 @lru_cache(maxsize=PARSED_FILES)
 def _names_of_file(module: SourceModule) -> frozenset[str]:
-    own = [statement.node for statement in module.statements if statement.function is None]
+    own = [statement.node for statement in module.of_function(None)]
     functions = {each.node.name for each in module.functions if not each.class_name}
     classes = {node.name for node in own if isinstance(node, ast.ClassDef)}
     assigned = variables_assigned(*(node for node in own if not isinstance(node, ast.ClassDef)))
@@ -296,7 +297,7 @@ def assigned_by(function: Function) -> frozenset[str]:
 
 def assigned_in(*nodes: ast.AST) -> set[str]:
     """Variables that are assigned there, and the arguments of functions without a name."""
-    inside = (inner for node in nodes for inner in ast.walk(node))
+    inside = nodes_in(*nodes)
     lambdas = (inner for inner in inside if isinstance(inner, ast.Lambda))
     return variables_assigned(*nodes).union(*map(arguments_of, lambdas))
 

@@ -1,10 +1,21 @@
-"""Tell what the names of a file stand for, as its imports tell: ``settle`` is ``os.fsync``."""
+"""Tell what the names of a file stand for, as its imports tell, ``settle`` is ``os.fsync``; and names in expressions as they are written."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+# What is imported in the file stands for the module's own name (``root_name``); the short ones count where no import is seen.
+NUMPY: Final = frozenset({"numpy", "np"})
+TORCH: Final = frozenset({"torch", "th"})
+FUNCTIONAL: Final = frozenset({"F", "functional"})
+"""Names of ``torch.nn.functional``."""
+ARRAY_MODULES: Final = NUMPY | TORCH | {"jnp", "cupy", "cp"}
+
+STANDS_FOR: Final = "stands_for"
+"""Attribute of the names of a tree: what is imported under them."""
 
 
 def imported(tree: ast.Module, nodes: Sequence[ast.AST]) -> Mapping[str, str]:
@@ -65,3 +76,33 @@ def _called_so(tree: ast.Module, names: dict[str, str]) -> Iterator[tuple[str, s
         yield from (
             (target.id, told) for target in node.targets if told and isinstance(target, ast.Name)
         )
+
+
+def stands_for(name: ast.Name) -> str:
+    """The full name of what is imported under ``name``; else the name itself."""
+    told: str = getattr(name, STANDS_FOR, name.id)
+    return told
+
+
+def root_name(expression: ast.expr) -> str:
+    """The first name of a dotted one, ``np.random.choice`` -> ``numpy``: the module's own, where it is imported."""
+    while isinstance(expression, ast.Attribute):
+        expression = expression.value
+    if not isinstance(expression, ast.Name):
+        return ""
+    full = stands_for(expression)
+    return "jnp" if full.startswith("jax.numpy") else full.partition(".")[0]
+
+
+def name_key(expression: ast.expr) -> str:
+    """``q`` for a variable, ``.q`` for an attribute of anything; empty for the rest."""
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return f".{expression.attr}" if isinstance(expression, ast.Attribute) else ""
+
+
+def own_name(expression: ast.expr | None) -> str:
+    """``q`` for a variable and for an attribute of anything; empty for the rest."""
+    if isinstance(expression, ast.Attribute):
+        return expression.attr
+    return expression.id if isinstance(expression, ast.Name) else ""

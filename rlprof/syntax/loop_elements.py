@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Comprehension, SourceModule
+from rlprof.syntax.nodes import lines_of, made_each_turn
 
 _SIDE_BY_SIDE: Final = frozenset({"zip", "enumerate", "tqdm", "list", "tuple", "reversed"})
 _OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
@@ -36,7 +37,7 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
     for statement in module.statements_at(line):
         for node in statement.walk():
             if isinstance(node, Comprehension):
-                made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                made = made_each_turn(node)
                 made += [test for generator in node.generators for test in generator.ifs]
                 of = [
                     pair
@@ -45,7 +46,7 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
                 ]
                 yield Turns(dict(of), made, statement.lines)
     for loop in reversed([*module.loops_around(line)]):
-        lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+        lines = lines_of(loop)
         yield Turns(dict(elements(loop.target, loop.iter)), loop.body, lines)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import warnings
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.syntax.imports import imported
+from rlprof.syntax.imports import STANDS_FOR, imported, stands_for
+from rlprof.syntax.nodes import calls_in, names_in, nodes_in
 
 PARSED_FILES: Final = 256
 """Syntax trees kept: more than the files with hot lines of any run seen."""
@@ -24,8 +24,6 @@ _MOST_NESTED: Final = 60
 """Expressions in one another: half as many as Python can follow where each takes several calls."""
 _MOST_BITS: Final = 10_000
 _LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_STANDS_FOR: Final = "stands_for"
-"""Attribute of the names of a tree: what is imported under them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,11 @@ class Statement:
 
     def walk(self) -> Iterator[ast.AST]:
         """Yield every syntax node on the statement's own lines."""
-        for expression in self.expressions():
-            yield from ast.walk(expression)
+        return nodes_in(*self.expressions())
+
+    def calls(self) -> Iterator[ast.Call]:
+        """Yield every call on the statement's own lines."""
+        return calls_in(*self.expressions())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,11 @@ class SourceModule:
                 functions.values(), key=lambda function: (function.first_line, -function.last_line)
             )
         )
+        self._by_function: dict[Function | None, list[Statement]] = {}
         self._by_line: dict[int, list[Statement]] = {}
         # Parents come before their bodies, so that the innermost statement wins.
         for statement in self.statements:
+            self._by_function.setdefault(statement.function, []).append(statement)
             for line in statement.lines:
                 self._by_line.setdefault(line, []).append(statement)
         self._function_starts = [function.first_line for function in self.functions]
@@ -122,14 +125,15 @@ class SourceModule:
         """Full names of what is imported, by the names that the file uses: ``np`` is ``numpy``."""
         for node in nodes if self.imports else ():
             if isinstance(node, ast.Name) and node.id in self.imports:
-                setattr(node, _STANDS_FOR, self.imports[node.id])
+                setattr(node, STANDS_FOR, self.imports[node.id])
 
     def by_function(self) -> Collection[list[Statement]]:
         """The statements of each function, and those of the module's own level."""
-        found: dict[int, list[Statement]] = defaultdict(list)
-        for statement in self.statements:
-            found[id(statement.function)].append(statement)
-        return found.values()
+        return self._by_function.values()
+
+    def of_function(self, function: Function | None) -> Sequence[Statement]:
+        """The statements of a function of this file, without those of functions inside it; for ``None``, the module's own."""
+        return self._by_function.get(function, ())
 
     def statement_at(self, line: int) -> Statement | None:
         """The innermost statement one of whose own lines ``line`` is; of several side by side, the last."""
@@ -247,12 +251,6 @@ def receiver(call: ast.Call) -> ast.expr | None:
     return call.func.value if isinstance(call.func, ast.Attribute) else None
 
 
-def stands_for(name: ast.Name) -> str:
-    """The full name of what is imported under ``name``; else the name itself."""
-    told: str = getattr(name, _STANDS_FOR, name.id)
-    return told
-
-
 def variables_read(*nodes: ast.AST) -> set[str]:
     """The plain variables that are read anywhere in ``nodes``."""
     return _variables(nodes, ast.Load)
@@ -320,7 +318,7 @@ def _negated(test: ast.expr) -> ast.expr:
 
 def _is_main_guard(test: ast.expr) -> bool:
     """Tell ``__name__ == "__main__"``: it holds wherever a script runs at all."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+    return "__name__" in names_in(test)
 
 
 def _bodies(node: ast.stmt, context: _Context) -> Iterator[tuple[Sequence[ast.stmt], _Context]]:

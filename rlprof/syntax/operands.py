@@ -54,8 +54,8 @@ def _before(module: SourceModule, statement: Statement) -> Sequence[Statement]:
     """Return the statement before, in the same function."""
     earlier = [
         other
-        for other in module.statements
-        if other.function is statement.function and other.last_line < statement.first_line
+        for other in module.of_function(statement.function)
+        if other.last_line < statement.first_line
     ]
     return earlier[-1:]
 

@@ -10,11 +10,11 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assigned
 from rlprof.syntax.dependencies import arguments_of
 from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned, items_of
 from rlprof.syntax.operands import Operand, operand_of
 
 _MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
@@ -133,7 +133,7 @@ def _filled(function: Function, statement: Statement) -> Iterator[_Filled]:
     for each in assigned(statement.node):
         match each.target:
             case ast.Subscript(value=ast.Name(id=name), slice=index) if statement.in_loop:
-                axes = index.elts if isinstance(index, ast.Tuple) else [index]
+                axes = items_of(index)
                 for axis, taken in enumerate(axes):
                     sizes = _sizes(only_value(function, name))
                     match taken:
@@ -255,9 +255,8 @@ def _calls(module: SourceModule) -> Mapping[str, Sequence[tuple[ast.Call, Functi
     """Return the calls of a file, with the functions that make them, by the name that is called."""
     found: dict[str, list[tuple[ast.Call, Function | None]]] = defaultdict(list)
     for statement in module.statements:
-        for node in statement.walk():
-            if isinstance(node, ast.Call):
-                found[called_name(node)].append((node, statement.function))
+        for node in statement.calls():
+            found[called_name(node)].append((node, statement.function))
     return found
 
 

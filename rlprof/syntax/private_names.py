@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Final, TypeGuard
 
 from rlprof.syntax.ancestors import parents
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, called_name
+from rlprof.syntax.nodes import assigned
 from rlprof.syntax.pure_calls import (
     hardly_works,
     is_built_in,

@@ -15,6 +15,7 @@ from rlprof.syntax.dependencies import (
     inputs_of_value,
 )
 from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.nodes import calls_in, items_of, nodes_in
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure_calls import hardly_works, is_made_to_be_written, worked_on
 from rlprof.syntax.writes import is_changed, result_is_kept
@@ -87,10 +88,10 @@ def _pure_statement(module: SourceModule, statement: Statement) -> Pure | None:
     if not isinstance(statement.node, ast.Assign) or len(statement.node.targets) > 1:
         return None
     value, target = statement.node.value, statement.node.targets[0]
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    parts = items_of(target)
     if not all(isinstance(part, ast.Name | ast.Attribute) for part in parts):
         return None
-    calls = any(isinstance(node, ast.Call) for node in ast.walk(value))
+    calls = any(calls_in(value))
     if not calls or is_made_to_be_written(value):
         return None
     if any(is_changed(module, statement.function, part) for part in parts):
@@ -99,7 +100,7 @@ def _pure_statement(module: SourceModule, statement: Statement) -> Pure | None:
     written = {ast.unparse(part) for part in parts}
     if inputs is None or any(operand.text in written for operand in inputs):
         return None
-    tested = (node for test in statement.conditions for node in ast.walk(test))
+    tested = nodes_in(*statement.conditions)
     if any(
         isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in written
         for node in tested

@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from rlprof.syntax.module import stands_for
+from rlprof.syntax.imports import stands_for
+from rlprof.syntax.nodes import given_to
 
 _COMPUTE: Final = re.compile(
     r"(numpy|torch|math|cmath|scipy|itertools|functools|operator|statistics|bisect|collections|copy|string|fractions)\b"
@@ -165,7 +166,7 @@ def makes(value: ast.expr, made: Collection[str]) -> bool:
             if _MAKE.fullmatch(ast.unparse(function)):
                 return True
             # torch.from_numpy(table) shares the memory of ``table``, and table.view() too.
-            parts = [*value.args, *(keyword.value for keyword in value.keywords)]
+            parts = given_to(value)
             if isinstance(function, ast.Attribute) and _is_computed_by(function):
                 parts.append(function.value)
             return bool(parts) and all(makes(part, made) for part in parts)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.nodes import given_to, owner_of
 
 _WRITES: Final = re.compile(
     r"save|write|dump|store|export|checkpoint|pickle|serialize|savefig|(^|_)to_", re.IGNORECASE
@@ -26,14 +27,14 @@ _EMPTIES: Final = re.compile(r"[wx]")
 def read_later(module: SourceModule, line: int) -> str:
     """Return what a statement at ``line`` is given to write to, and later ones of its function take from there; empty where there is none."""
     for statement in module.statements_at(line):
-        calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
-        arguments = {text for call in calls for text in _texts(_arguments(call))}
-        owners = {text for call in calls for text in _texts(_owner(call))}
+        calls = list(statement.calls())
+        arguments = {text for call in calls for text in _texts(given_to(call))}
+        owners = {text for call in calls for text in _texts(owner_of(call))}
         writes = any(_WRITES.search(called_name(call)) for call in calls)
-        for call in (call for each in _after(module, statement) for call in _calls(each)):
+        for call in (call for each in _after(module, statement) for call in each.calls()):
             is_of_files = called_name(call) in _OF_FILES
             taken = arguments | owners if is_of_files else arguments if writes else set()
-            for text in _texts([*_arguments(call), *_owner(call)]):
+            for text in _texts([*given_to(call), *owner_of(call)]):
                 if text in taken:
                     return text
         for text in _emptied(module, statement, arguments | owners):
@@ -42,22 +43,9 @@ def read_later(module: SourceModule, line: int) -> str:
 
 
 def _after(module: SourceModule, statement: Statement) -> Iterator[Statement]:
-    for other in module.statements:
-        if other.function is statement.function and other.first_line > statement.last_line:
+    for other in module.of_function(statement.function):
+        if other.first_line > statement.last_line:
             yield other
-
-
-def _calls(statement: Statement) -> Iterator[ast.Call]:
-    return (node for node in statement.walk() if isinstance(node, ast.Call))
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
-
-
-def _owner(call: ast.Call) -> list[ast.expr]:
-    """The one whose method it is."""
-    return [call.func.value] if isinstance(call.func, ast.Attribute) else []
 
 
 def _texts(values: list[ast.expr]) -> Iterator[str]:

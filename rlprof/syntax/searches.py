@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import called_name
+from rlprof.syntax.nodes import assigned, calls_in, names_in, nodes_in
 
 _TAKES: Final = frozenset({"pop", "popleft", "heappop", "get"})
 _PUTS: Final = frozenset({"append", "appendleft", "extend", "add", "heappush", "put"})
@@ -30,7 +30,7 @@ def search_begins_with(function: ast.FunctionDef) -> frozenset[str]:
     searching = [loop for loop in loops if _marks(loop)]
     if not any(map(_ends_at_a_goal, searching)) and not _returns_one(function):
         return frozenset()
-    read = {ast.unparse(part) for loop in searching for part in ast.walk(loop) if _is_read(part)}
+    read = {ast.unparse(part) for part in nodes_in(*searching) if _is_read(part)}
     return frozenset(begins - read)
 
 
@@ -69,7 +69,7 @@ def _is_read(node: ast.AST) -> bool:
 
 def _taken(loop: ast.While) -> set[str]:
     """Variables that places are taken from: ``queue.popleft()``, ``for place in front``, ``queue[i]`` while ``i < len(queue)``."""
-    tested = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+    tested = names_in(loop.test)
     taken = set(_handed(loop, _TAKES))
     for node in ast.walk(loop):
         match node:
@@ -96,8 +96,8 @@ def _put(loop: ast.While) -> set[str]:
 
 def _handed(loop: ast.While, calls: frozenset[str]) -> Iterator[str]:
     """Yield the variables whose method of these is called, or that a function of ``heapq`` is given."""
-    for node in ast.walk(loop):
-        if isinstance(node, ast.Call) and called_name(node) in calls:
+    for node in calls_in(loop):
+        if called_name(node) in calls:
             yield from _worked_on(node)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.syntax.assignments import targets_of, unpacked
 from rlprof.syntax.module import Function, SourceModule, Statement
+from rlprof.syntax.nodes import calls_in, given_to, targets_of, unpacked
 from rlprof.syntax.operands import steps_to
 
 _FEWEST_RESULTS: Final = 3
@@ -43,7 +43,7 @@ def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
 @lru_cache(maxsize=1024)
 def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
     function = module.function_at(first_line)
-    own = [statement for statement in module.statements if statement.function is function]
+    own = module.of_function(function)
     unpacked = {
         own_statement: found for own_statement in own if (found := _unpacked_call(own_statement))
     }
@@ -142,7 +142,7 @@ def _is_acted_on(call: ast.Call, around: Iterable[_Assignment], seen: set[str], 
     derived = _closure(
         seen | {owner}, around, lambda each, known: not known.isdisjoint(each.mentions), whole=True
     )
-    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    arguments = given_to(call)
     return any(
         ast.unparse(argument) not in seen and not derived.isdisjoint(_mentions(argument))
         for argument in arguments
@@ -169,8 +169,8 @@ def _read(statements: Iterable[Statement], imported: Collection[str]) -> list[_A
             mentions=_mentions(value),
             calls=tuple(
                 (ast.unparse(node.func.value), node.func.attr)
-                for node in ast.walk(value)
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+                for node in calls_in(value)
+                if isinstance(node.func, ast.Attribute)
             ),
             converted=_converted(value, imported),
         )

@@ -10,17 +10,16 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned
-from rlprof.syntax.assignments import targets_of
 from rlprof.syntax.dependencies import arguments_of, assigned_in, is_called_as_written, is_no_grad
-from rlprof.syntax.imports import full_name
+from rlprof.syntax.imports import full_name, stands_for
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
     SourceModule,
     called_name,
     receiver,
-    stands_for,
 )
+from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.private_names import is_private
 from rlprof.syntax.pure_calls import (
@@ -259,7 +258,7 @@ def _within(node: ast.AST) -> list[ast.AST]:
         inner = list(node.body) if isinstance(node, ast.FunctionDef) else [node]
     else:
         inner = [node]
-    return [each for part in inner for each in ast.walk(part)]
+    return list(nodes_in(*inner))
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -268,8 +267,7 @@ def _bodies(module: SourceModule) -> Mapping[int, Sequence[ast.stmt]]:
     return {
         id(node): function.node.body
         for function in module.functions
-        for node in ast.walk(function.node)
-        if isinstance(node, ast.Call)
+        for node in calls_in(function.node)
     }
 
 

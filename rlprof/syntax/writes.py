@@ -8,7 +8,6 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -18,6 +17,7 @@ from rlprof.syntax.module import (
     receiver,
     variables_assigned,
 )
+from rlprof.syntax.nodes import assigned, items_of, nodes_in
 from rlprof.syntax.pure_calls import (
     is_made_to_be_written,
     makes,
@@ -107,7 +107,7 @@ def _assigned_by_calls(module: SourceModule) -> Mapping[str, Sequence[_Assigned]
                 | ast.Attribute(attr=name),
             ):
                 for target in targets:
-                    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                    parts = items_of(target)
                     found[name] += ((part, statement.function) for part in parts)
             case ast.AnnAssign(
                 target=target,
@@ -122,15 +122,10 @@ def is_changed(module: SourceModule, function: Function | None, target: ast.expr
     """Tell whether what ``target`` names is changed in place: a variable in its function, an attribute anywhere in the file, whosever
     it is there.
     """
-    changed = _changed(module)
+    changed = changed_by(module.statements)
     if isinstance(target, ast.Attribute):
         return any(text.endswith(f".{target.attr}") for text in changed)
     return function in changed.get(ast.unparse(target), ())
-
-
-@lru_cache(maxsize=PARSED_FILES)
-def _changed(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
-    return changed_by(module.statements)
 
 
 def changed_by(
@@ -147,7 +142,7 @@ def changed_by(
             case ast.AugAssign(target=target):
                 targets.append(target)
             case ast.Assign(targets=several) | ast.Delete(targets=several):
-                parts = [part for each in several for part in ast.walk(each)]
+                parts = list(nodes_in(*several))
                 targets += (part for part in parts if isinstance(part, ast.Subscript))
         for node in statement.walk():
             if isinstance(node, ast.Call):

@@ -16,11 +16,11 @@ from rlprof.detectors.recognisers.conversions import (
     ConversionKind,
 )
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import calls_compiled
 from rlprof.source.container_types import PLAIN_CALLS
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import calls_compiled, value_of
 from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.nodes import calls_in
 
 _ARRAYS: Final = ("numpy.ndarray", "torch.Tensor")
 
@@ -66,8 +66,8 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
         value.is_array or (called_name(node) in JOINERS and value.items in _ARRAYS)
         for line in conversion.lines
         for statement in module.statements_at(line)
-        for node in statement.walk()
-        if isinstance(node, ast.Call) and called_name(node) in MAKERS | REDUCERS and node.args
+        for node in statement.calls()
+        if called_name(node) in MAKERS | REDUCERS and node.args
         if (value := value_of(_gathered(node.args[0]), known)) is not None
     ]
     return conversion.kind is ConversionKind.TO_ARRAY and bool(given) and all(given)
@@ -76,7 +76,7 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
 def _calls(conversion: Conversion, module: SourceModule) -> Iterator[ast.Call]:
     for line in conversion.lines:
         for statement in module.statements_at(line):
-            yield from (call for call in statement.walk() if isinstance(call, ast.Call))
+            yield from statement.calls()
 
 
 def _taken(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
@@ -132,7 +132,7 @@ def _is_answer_of_c(node: ast.AST, known: Mapping[str, Value]) -> bool:
 
 def _other_calls(node: ast.AST, known: Mapping[str, Value]) -> list[ast.Call]:
     """The calls in ``node`` that convert nothing."""
-    calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+    calls = calls_in(node)
     return [call for call in calls if not _names_of(call, known) & _CONVERTS]
 
 

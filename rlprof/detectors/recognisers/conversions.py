@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import callee
 from rlprof.source.container_types import (
     PLAIN_CALLS,
     VIEWS,
@@ -25,8 +24,8 @@ from rlprof.source.container_types import (
     types_of,
 )
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
-from rlprof.source.written_names import ARRAY_MODULES, name_key, root_name
+from rlprof.source.values import callee, value_of
+from rlprof.syntax.imports import ARRAY_MODULES, name_key, root_name
 from rlprof.syntax.module import (
     Comprehension,
     Function,
@@ -36,6 +35,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_assigned,
 )
+from rlprof.syntax.nodes import calls_in, lines_of
 
 JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
 MAKERS: Final = JOINERS | frozenset(
@@ -129,8 +129,7 @@ def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str
         called_name(node)
         for line in conversion.lines
         for statement in module.statements_at(line)
-        for node in statement.walk()
-        if isinstance(node, ast.Call)
+        for node in statement.calls()
     ).difference(conversion.calls)
 
 
@@ -157,7 +156,7 @@ def _in_function(
             yield _conversion(kind, statement)
         elif isinstance(statement.node, ast.For) and _is_search_loop(statement.node):
             node = statement.node
-            lines = frozenset(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+            lines = frozenset(lines_of(node))
             yield Conversion(ConversionKind.SEARCH, function, lines, frozenset(), frozenset())
 
 
@@ -186,7 +185,7 @@ def _seen_kind(
     seen: Callable[[Statement], Mapping[str, Value]],
 ) -> ConversionKind | None:
     """The same by the values that were seen there, whatever the names."""
-    calls = [node for node in statement.walk() if isinstance(node, ast.Call) and node.args]
+    calls = [node for node in statement.calls() if node.args]
     known = seen(statement) if calls else {}
     for call in calls if known else ():
         called = callee(call, known, module)
@@ -255,10 +254,7 @@ def _kinds_of_comprehension(node: Comprehension, types: Types) -> Iterator[Conve
     source = node.generators[0].iter
     if is_array(source, types) or mentions_array(source, types):
         yield ConversionKind.FROM_ARRAY
-    elif not any(
-        isinstance(call, ast.Call) and called_name(call) not in PLAIN_CALLS
-        for call in ast.walk(node)
-    ):
+    elif not any(called_name(call) not in PLAIN_CALLS for call in calls_in(node)):
         yield ConversionKind.HANDLING
 
 
@@ -270,7 +266,7 @@ def _is_lookup(key: ast.expr) -> bool:
         return called_name(key) in ("itemgetter", "attrgetter")
     if not isinstance(key, ast.Lambda):
         return False
-    calls = [call for call in ast.walk(key.body) if isinstance(call, ast.Call)]
+    calls = list(calls_in(key.body))
     return all(called_name(call) in PLAIN_CALLS for call in calls) and any(
         isinstance(node, ast.Subscript | ast.Call) for node in ast.walk(key.body)
     )
@@ -326,10 +322,7 @@ def _names_picked_from(statements: list[Statement]) -> frozenset[str]:
 
 def _is_search_loop(loop: ast.For) -> bool:
     """Tell whether a loop keeps the best seen so far: ``if v > best: best, best_i = v, i``."""
-    if any(
-        isinstance(call, ast.Call) and called_name(call) not in PLAIN_CALLS
-        for call in ast.walk(loop)
-    ):
+    if any(called_name(call) not in PLAIN_CALLS for call in calls_in(loop)):
         return False
     for node in ast.walk(loop):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
@@ -343,7 +336,7 @@ def _is_search_loop(loop: ast.For) -> bool:
 
 
 def _conversion(kind: ConversionKind, statement: Statement) -> Conversion:
-    calls = {called_name(node) for node in statement.walk() if isinstance(node, ast.Call)}
+    calls = {called_name(node) for node in statement.calls()}
     return Conversion(
         kind,
         statement.function,

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.carried import carried
+from rlprof.source.loop_turns import carried
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import NUMPY, TORCH, own_name, root_name
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.imports import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Comprehension,
@@ -26,6 +25,7 @@ from rlprof.syntax.module import (
     receiver,
     variables_read,
 )
+from rlprof.syntax.nodes import assigned, calls_in, lines_of, made_each_turn, names_in, nodes_in
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
 _PER_ENV: Final = re.compile(
@@ -110,7 +110,7 @@ def find_object_loops(module: SourceModule, file: str, values: Values) -> Iterat
     """Yield the loops that go through a container of arrays or objects, as looks at it have told."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.For | Comprehension):
-            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            lines = lines_of(node)
             known = values.between(file, lines)
             length = next(filter(None, map(_length, _gone_through(node, known))), None)
             if length is not None and not _asks_for_what_it_carries(node, module, known):
@@ -124,10 +124,8 @@ def _asks_for_what_it_carries(
     body = range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
     left = carried([statement for statement in module.statements if statement.first_line in body])
     return any(
-        isinstance(call, ast.Call)
-        and _asks_a_network(call, known)
-        and not left.isdisjoint(variables_read(*call.args))
-        for call in ast.walk(node)
+        _asks_a_network(call, known) and not left.isdisjoint(variables_read(*call.args))
+        for call in calls_in(node)
     )
 
 
@@ -189,7 +187,7 @@ def _loop(node: ast.For | Comprehension) -> EnvLoop:
             node.body[0].lineno,
             node.body[-1].end_lineno or node.body[-1].lineno,
             node.iter,
-            _names(node.target),
+            frozenset(names_in(node.target)),
             _trains(node),
             _calls(node.body),
         )
@@ -197,7 +195,7 @@ def _loop(node: ast.For | Comprehension) -> EnvLoop:
         node.lineno,
         node.end_lineno or node.lineno,
         node.generators[0].iter,
-        _names(node.generators[0].target),
+        frozenset(names_in(node.generators[0].target)),
         _trains(node),
         _calls(_elements(node)),
     )
@@ -221,29 +219,17 @@ def _goes_over_envs(iterable: ast.expr) -> bool:
     return any(pattern.match(name) for pattern in (_ENVS, _PER_ENV, _COUNT))
 
 
-def _names(target: ast.expr) -> frozenset[str]:
-    return frozenset(name.id for name in ast.walk(target) if isinstance(name, ast.Name))
-
-
 def _elements(node: Comprehension) -> list[ast.expr]:
-    made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    made = made_each_turn(node)
     return made + [condition for generator in node.generators for condition in generator.ifs]
 
 
 def _calls(body: Sequence[ast.AST]) -> frozenset[tuple[int, int]]:
-    return frozenset(
-        (call.lineno, call.col_offset)
-        for top in body
-        for call in ast.walk(top)
-        if isinstance(call, ast.Call)
-    )
+    return frozenset((call.lineno, call.col_offset) for call in calls_in(*body))
 
 
 def _trains(node: ast.AST) -> bool:
-    return any(
-        isinstance(call, ast.Call) and called_name(call) in ("backward", "zero_grad")
-        for call in ast.walk(node)
-    )
+    return any(called_name(call) in ("backward", "zero_grad") for call in calls_in(node))
 
 
 def is_of_its_own(call: ast.Call, targets: frozenset[str]) -> bool:
@@ -272,8 +258,8 @@ def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | N
     """How many environments the loop goes over, where it was seen, or the program's text or command tells."""
     if loop.length is not None:
         return loop.length
-    for node in ast.walk(loop.iterable):
-        if isinstance(node, ast.Call) and called_name(node) == "range" and len(node.args) == 1:
+    for node in calls_in(loop.iterable):
+        if called_name(node) == "range" and len(node.args) == 1:
             count = parameters.value(node.args[0])
             if count is not None:
                 return count
@@ -303,7 +289,7 @@ def rows_of_each(
     for inner in module.loops_around(line):
         is_within = any(loop.first_line <= inner.lineno <= loop.last_line for loop in loops)
         match inner.iter, inner.target:
-            case ast.Call(args=[number]), ast.Name(id=counter) if (
+            case [ast.Call(args=[number]), ast.Name(id=counter)] if (
                 called_name(inner.iter) == "range"
             ):
                 is_row = _asks_for_a_row_of(module, inner, counter, statement)
@@ -334,7 +320,7 @@ def _asks_for_a_row_of(
                     pending.append(made[text])
                 read.add(text)
     changed: set[str] = set()
-    for node in (inner for statement in loop.body for inner in ast.walk(statement)):
+    for node in nodes_in(*loop.body):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) if name not in made:
                 changed.add(name)
@@ -367,7 +353,7 @@ def _made_once(loop: ast.For | ast.AsyncFor) -> dict[str, ast.expr]:
 
 
 def _steps(loop: ast.For | ast.AsyncFor) -> bool:
-    return any(isinstance(call, ast.Call) and called_name(call) in STEPS for call in ast.walk(loop))
+    return any(called_name(call) in STEPS for call in calls_in(loop))
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -17,6 +17,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
+from rlprof.syntax.nodes import calls_in, lines_of
 from rlprof.syntax.steps import step_calls
 
 _KEEPS: Final = frozenset(
@@ -60,9 +61,7 @@ def step_loops(text: str) -> StepLoops:
     evaluating = []
     for function in module.functions:
         own = list(_looping(function.node, steps))
-        calls = {
-            called_name(call) for call in ast.walk(function.node) if isinstance(call, ast.Call)
-        }
+        calls = {called_name(call) for call in calls_in(function.node)}
         before = [
             statement for statement in ast.walk(function.node) if isinstance(statement, ast.stmt)
         ]
@@ -109,9 +108,8 @@ def is_learned_from(statement: Statement, module: SourceModule) -> bool:
     made_of_it = variables_assigned(*statement.expressions()) - turned
     others = [
         each.node
-        for each in module.statements
-        if each.function is statement.function
-        and each is not statement
+        for each in module.of_function(statement.function)
+        if each is not statement
         and isinstance(each.node, ast.Assign | ast.AnnAssign | ast.AugAssign)
     ]
     for _ in range(_MOST_ROUNDS):
@@ -183,9 +181,9 @@ def _between(
                     yield from _between(child, steps, True, acting)
             elif is_between and _evaluates(child, block[:at], steps):
                 if not variables_assigned(child) & set(acting):
-                    yield _lines(child)
+                    yield lines_of(child)
                     yield from (
-                        _lines(statement) for statement in block[:at][-2:] if _resets(statement)
+                        lines_of(statement) for statement in block[:at][-2:] if _resets(statement)
                     )
             else:
                 yield from _in_turns(child, steps)
@@ -202,13 +200,9 @@ def _in_turns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> Iterator
             yield from _between(each, steps, True, acting)
 
 
-def _lines(node: ast.stmt) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
-
-
 def _resets(node: ast.AST) -> bool:
     return isinstance(node, ast.Assign | ast.Expr) and any(
-        isinstance(call, ast.Call) and called_name(call) == "reset" for call in ast.walk(node)
+        called_name(call) == "reset" for call in calls_in(node)
     )
 
 
@@ -224,7 +218,7 @@ def _evaluates(
         if isinstance(each, ast.Assign) and variables_read(each.value) & seen:
             seen |= variables_assigned(*each.targets)
     is_begun = any(
-        _resets(statement) or (_has_call(statement) and variables_assigned(statement) & seen)
+        _resets(statement) or (any(calls_in(statement)) and variables_assigned(statement) & seen)
         for statement in before
         if isinstance(statement, ast.Assign | ast.Expr) and statement.lineno < loop.lineno
     )
@@ -235,10 +229,6 @@ def _part(target: ast.expr, place: int) -> ast.expr:
     """Return what of a step's results is at ``place``; all of them where they are not taken apart."""
     is_apart = isinstance(target, ast.Tuple) and len(target.elts) > place
     return target.elts[place] if isinstance(target, ast.Tuple) and is_apart else target
-
-
-def _has_call(node: ast.AST) -> bool:
-    return any(isinstance(call, ast.Call) for call in ast.walk(node))
 
 
 def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
@@ -333,4 +323,4 @@ def _acting(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> tuple[list
         if isinstance(statement, ast.Expr | ast.For | ast.While)
         and variables_read(statement) & wanted
     ]
-    return [_lines(statement) for statement in taken], wanted
+    return [lines_of(statement) for statement in taken], wanted

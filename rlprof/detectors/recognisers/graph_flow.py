@@ -6,10 +6,22 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from rlprof.detectors.recognisers import graph_names as names
-from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, last_name_of
-from rlprof.detectors.recognisers.graph_scope import Scope
+from rlprof.detectors.recognisers.graph_asked import (
+    CUTS,
+    STORES,
+    AskedAtLine,
+    GraphUse,
+    Scope,
+    differentiates,
+    gives_graph_back,
+    is_index,
+    is_of_a_known_module,
+    last_name_of,
+    owner,
+    reads_only,
+)
 from rlprof.syntax.module import called_name, variables_read
+from rlprof.syntax.nodes import given_to, made_each_turn, parts_alike
 
 _MOST_ROUNDS: Final = 8
 """Rounds of a loop that may each give the graph to one more name; where that is too few it is taken to be kept."""
@@ -190,7 +202,7 @@ class Flow:
     # --- assignments -------------------------------------------------------------------------
 
     def _assign_all(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
-        pairs = [(target, _parts_alike(target, value)) for target in targets]
+        pairs = [(target, parts_alike(target, value)) for target in targets]
         has_it = self._holds(value)
         # All is read before any of it is assigned: a, b = b, a.
         known = [
@@ -251,7 +263,7 @@ class Flow:
             case ast.Subscript(value=value, slice=index):
                 self._holds(index)
                 has_it = self._holds(value)
-                return has_it and not (names.is_index(expression) and self._is_plain(value))
+                return has_it and not (is_index(expression) and self._is_plain(value))
             case ast.Call():
                 return self._call_holds(expression)
             case ast.Compare() | ast.JoinedStr():
@@ -286,7 +298,7 @@ class Flow:
         for part in node.generators:
             self._assign(part.target, self._holds(part.iter))
             self._any(part.ifs)
-        given = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        given = made_each_turn(node)
         has_it = self._any(given)
         own = {
             name.id
@@ -313,16 +325,16 @@ class Flow:
         function, name = call.func, called_name(call)
         receiver = isinstance(function, ast.Attribute) and self._holds(function.value)
         is_asked = self._asks(call, receiver)
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = given_to(call)
         held = [argument for argument in given if self._holds(argument)]
         function_holds = not isinstance(function, ast.Attribute) and self._holds(function)
-        if (receiver or held) and names.differentiates(call):
+        if (receiver or held) and differentiates(call):
             self._keep()
-        if held and name in names.STORES:
+        if held and name in STORES:
             return self._stores(function)
         if id(call) in self._asked.calls and is_asked:
             return True
-        if (receiver or held) and not names.is_of_a_known_module(call):
+        if (receiver or held) and not is_of_a_known_module(call):
             use = self._of_call(call, receiver, held, self._scope.strangers_keep)
             if use is GraphUse.KEPT:
                 self._keep()
@@ -330,10 +342,10 @@ class Flow:
                 return is_asked or use is not GraphUse.DROPPED
         if is_asked:
             return True
-        if names.reads_only(call):
+        if reads_only(call):
             return False
-        if receiver or names.is_of_a_known_module(call):
-            return name not in names.CUTS and (receiver or bool(held))
+        if receiver or is_of_a_known_module(call):
+            return name not in CUTS and (receiver or bool(held))
         if held and not function_holds and not self._keeps_nothing(call):
             self._keep()
         return function_holds or bool(held)
@@ -365,23 +377,10 @@ class Flow:
             return False  # torch's own way to tell what changes its object.
         return (
             not self._scope.strangers_keep
-            or names.gives_graph_back(call)
-            or names.owner(call.func) in self._asked.owners | {"self"}
+            or gives_graph_back(call)
+            or owner(call.func) in self._asked.owners | {"self"}
             or ast.unparse(call.func) in self._scope.networks
         )
-
-
-def _parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
-    """The parts of ``value`` that each part of ``target`` gets."""
-    both = (target, value)
-    if not all(isinstance(side, ast.Tuple | ast.List) for side in both):
-        return None
-    targets, parts = (side.elts for side in both if isinstance(side, ast.Tuple | ast.List))
-    if len(targets) != len(parts) or any(
-        isinstance(part, ast.Starred) for part in (*targets, *parts)
-    ):
-        return None
-    return parts
 
 
 def _parts(expression: ast.expr) -> Iterable[ast.expr]:

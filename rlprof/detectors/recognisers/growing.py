@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.source.written_names import name_key
-from rlprof.syntax.assignments import assigned, single_targets, targets_of
+from rlprof.syntax.imports import name_key
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned, calls_in, single_targets, targets_of
 
 _ADDS: Final = frozenset({"append", "appendleft", "extend", "add", "insert"})
 _TAKES: Final = frozenset({"clear", "pop", "popleft", "popitem", "remove", "discard"})
@@ -175,10 +175,7 @@ def _begun_anew(
     statement: Statement, targets: list[ast.expr], value: ast.expr
 ) -> Iterator[ast.expr]:
     is_bounded = any(
-        keyword.arg in _BOUNDS
-        for call in ast.walk(value)
-        if isinstance(call, ast.Call)
-        for keyword in call.keywords
+        keyword.arg in _BOUNDS for call in calls_in(value) for keyword in call.keywords
     )
     function = statement.function
     is_set_up = function is None or function.node.name in _SETS_UP

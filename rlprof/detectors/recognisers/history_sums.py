@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.line_time import called_right_there
+from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
-from rlprof.syntax.assignments import assigned, targets_of
+from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
+from rlprof.syntax.nodes import assigned, owner_of, targets_of
 from rlprof.syntax.operands import operand_of
 from rlprof.syntax.pure_calls import hardly_works, is_changing_method
 
@@ -68,48 +68,46 @@ class HistorySum:
     nodes: set[int] = field(default_factory=set)
 
 
-class HistorySums:
+class HistorySums(SteadySearch):
     """Looks for them in the steady phase."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
+        super().__init__(profile, lines)
         self._known: dict[tuple[str, int], Statistic | None] = {}
 
     def found(self) -> list[HistorySum]:
         found: dict[Line, HistorySum] = {}
-        for node in self._tree.hot_nodes() if self._values else ():
-            frame = self._tree.frame(node)
-            if not self._lines.is_yours(frame) or not self._lines.is_repeated(node):
+        for node in self.tree.hot_nodes() if self.values else ():
+            frame = self.tree.frame(node)
+            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
                 continue
             statistic = self._statistic(frame)
             if statistic is not None:
-                line = self._lines.line(node)
+                line = self.lines.line(node)
                 one = found.setdefault(line, HistorySum(line, statistic))
                 one.nodes |= {node, *self._below(node)}
         return list(found.values())
 
     def _below(self, node: int) -> Iterator[int]:
         """Yield the work of libraries of arrays there, and of a comprehension on the line."""
-        yield from called_right_there(self._tree, node, _PACKAGES)
-        for child in self._tree.children(node):
-            frame = self._tree.frame(child)
-            if frame.file == self._tree.frame(node).file and frame.function.endswith("expr>"):
-                yield from self._tree.subtree(child)
+        yield from called_right_there(self.tree, node, _PACKAGES)
+        for child in self.tree.children(node):
+            frame = self.tree.frame(child)
+            if frame.file == self.tree.frame(node).file and frame.function.endswith("expr>"):
+                yield from self.tree.subtree(child)
 
     def _statistic(self, frame: Frame) -> Statistic | None:
         key = (frame.file, frame.line)
         if key not in self._known:
-            module = self._lines.module(frame.file)
-            known = self._values.between(frame.file, range(frame.line, frame.line + 1))
+            module = self.lines.module(frame.file)
+            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
             self._known[key] = _read(module, frame.line, known) if module and known else None
         return self._known[key]
 
 
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:
     for statement in module.statements_at(line):
-        calls = [call for call in statement.walk() if isinstance(call, ast.Call)]
+        calls = list(statement.calls())
         statistics = [call for call in calls if _is_statistic(module, call)]
         names = {called_name(statistic) for statistic in statistics} or _made_for_statistics(
             module, statement
@@ -161,8 +159,8 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
         case _:
             return set()
     found: set[str] = set()
-    for other in _statements_of(module, statement):
-        calls = [call for call in other.walk() if isinstance(call, ast.Call)]
+    for other in module.of_function(statement.function):
+        calls = list(other.calls())
         reads = sum(
             isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
             for node in other.walk()
@@ -174,13 +172,9 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
     return found
 
 
-def _statements_of(module: SourceModule, statement: Statement) -> Iterator[Statement]:
-    return (other for other in module.statements if other.function is statement.function)
-
-
 def _is_of(call: ast.Call, name: str) -> bool:
     """Tell ``np.mean(x)`` and ``x.mean()`` of the variable ``x``."""
-    given = [*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+    given = [*call.args[:1], *owner_of(call)]
     return any(isinstance(argument, ast.Name) and argument.id == name for argument in given)
 
 
@@ -191,7 +185,7 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
     for call in calls:
         pending = [
             *call.args[:1],
-            *([call.func.value] if isinstance(call.func, ast.Attribute) else []),
+            *owner_of(call),
         ]
         while pending:
             part = pending.pop()
@@ -303,14 +297,14 @@ def _stores(module: SourceModule, container: ast.expr) -> Iterator[ast.Subscript
 
 def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -> bool:
     """Tell whether a variable is added to in turns of a loop each of which takes the statistic, and that does not begin it anew."""
-    own = list(_statements_of(module, statement))
+    own = list(module.of_function(statement.function))
     around = _loops(module, statement)
     begun = {loop for other in own if _assigns(other, name) for loop in _loops(module, other)}
     return any(
         (around - begun) & _loops(module, other)
         for other in own
-        for call in other.walk()
-        if isinstance(call, ast.Call) and is_changing_method(called_name(call))
+        for call in other.calls()
+        if is_changing_method(called_name(call))
         if (owner := receiver(call)) is not None and ast.unparse(owner) == name
     )
 

@@ -21,6 +21,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
+from rlprof.syntax.nodes import calls_in, made_each_turn, nodes_in
 
 FEWEST_ITEMS: Final = calibrated(
     32,
@@ -108,7 +109,7 @@ def _on_a_line(statement: Statement) -> Iterator[tuple[ast.AST, _Loop]]:
     for node in statement.walk():
         if isinstance(node, Comprehension):
             if all(_tells_apart(test) for each in node.generators for test in each.ifs):
-                made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                made = made_each_turn(node)
                 own = variables_assigned(*(each.target for each in node.generators))
                 yield node, _Loop([each.iter for each in node.generators], own, made)
         elif isinstance(node, ast.Call):
@@ -138,16 +139,14 @@ def _tells_apart(test: ast.expr) -> bool:
     """Tell ``it is not me`` and ``i != j``, which leave out one item of all."""
     match test:
         case ast.Compare(ops=[ast.IsNot() | ast.NotEq()]):
-            return not any(isinstance(call, ast.Call) for call in ast.walk(test))
+            return not any(calls_in(test))
     return False
 
 
 def _calls_beside(statement: Statement, loop: ast.AST) -> Iterator[ast.Call]:
     """Yield the other calls on the lines of a loop: what they take would be taken for its own."""
     within = {id(node) for node in ast.walk(loop)}
-    return (
-        call for call in statement.walk() if isinstance(call, ast.Call) and id(call) not in within
-    )
+    return (call for call in statement.calls() if id(call) not in within)
 
 
 @dataclass(slots=True)
@@ -245,9 +244,7 @@ class _Body:
                 side for side in sides if not (isinstance(side, ast.Name) and side.id in best)
             )
         self.kept |= best
-        return not any(
-            isinstance(call, ast.Call) for kept in self.only_kept for call in ast.walk(kept)
-        )
+        return not any(isinstance(call, ast.Call) for call in nodes_in(*self.only_kept))
 
 
 def _assigned_in(body: Iterable[ast.stmt]) -> set[str]:
@@ -265,7 +262,7 @@ def _tells_the_same(test: ast.expr) -> bool:
     """Tell ``it is me`` and ``i == j``, by which a turn leaves out one item of all."""
     match test:
         case ast.Compare(ops=[ast.Is() | ast.Eq()]):
-            return not any(isinstance(call, ast.Call) for call in ast.walk(test))
+            return not any(calls_in(test))
     return False
 
 

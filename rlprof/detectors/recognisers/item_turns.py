@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.small_arrays import SCALAR_CALLS
 from rlprof.model.calibration import calibrated
-from rlprof.source.callees import callee
 from rlprof.source.container_types import VIEWS
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.dependencies import inputs_of_function
 from rlprof.syntax.module import Function, SourceModule, called_name, variables_read
+from rlprof.syntax.nodes import nodes_in
 from rlprof.syntax.pure_calls import only_computes, writes_by_keyword
 
 MOST_NUMBERS: Final = calibrated(
@@ -112,7 +112,7 @@ class ItemTurnReader:
         do it for all items. ``through``: what the loop goes through, as written.
         """
         worked = list(worked)
-        nodes = [node for each in worked for node in ast.walk(each)]
+        nodes = list(nodes_in(*worked))
         if any(isinstance(node, _REFUSED) for node in nodes):
             return None
         calls = [node for node in nodes if isinstance(node, ast.Call)]
@@ -189,7 +189,7 @@ class ItemTurnReader:
         read = [value for operand in inputs if (value := called.seen.get(operand.text)) is not None]
         if any(value.length is not None and not value.is_array for value in read):
             return None  # What turns gather may be in a container of those.
-        nodes = [node for each in function.node.body for node in ast.walk(each)]
+        nodes = list(nodes_in(*function.node.body))
         is_plain = not any(isinstance(node, _BRANCHES) for node in nodes) and all(
             called_name(node) in _CHEAP or _is_numpy(node, called.seen, module)
             for node in nodes

@@ -1,4 +1,4 @@
-"""The time that some lines of the user's spend in what they call."""
+"""The time that lines of the user's spend in what they call, that of loops that take tensors or arrays apart, and savings of such time."""
 
 from __future__ import annotations
 
@@ -6,32 +6,84 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
+from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import CallTree
-from rlprof.model.finding import Location
+from rlprof.model.finding import Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.tensor_loops import TENSORS, TensorKind, TensorLoop, tensor_loops
+from rlprof.source.values import Values
 from rlprof.syntax.origin import installed_package
 from rlprof.units import of_each_step, percent
 
+MIN_SHARE: Final = 0.02
+"""Least share of the critical time: twice what a report lists."""
 
-@dataclass(frozen=True, slots=True)
+
+class SteadySearch:
+    """What is looked through for a cause: the steady phase, the program's lines in it, and what was seen there."""
+
+    def __init__(self, profile: Profile, lines: UserLines | None = None) -> None:
+        self.profile = profile
+        self.tree = profile.steady
+        self.lines = UserLines.of(profile) if lines is None else lines
+        self.values = Values(profile.values)
+
+
 class LineTime:
-    """Nodes of the steady phase, and the lines they are laid on."""
+    """Time of the steady phase: its nodes, and the lines of the user's that they are laid on."""
 
-    nodes: frozenset[int]
-    weights: Mapping[Line, float]
-    """µs by line."""
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        self.profile = profile
+        self.lines = lines
+        self.weights: dict[Line, float] = defaultdict(float)
+        """µs by line."""
+        self._nodes: set[int] = set()
+
+    def add(self, line: Line, us: float, nodes: Iterable[int]) -> None:
+        self.weights[line] += us
+        self._nodes.update(nodes)
+
+    def add_calls(self, top: int, line: Line) -> None:
+        """Add a call, with all that it calls."""
+        tree = self.lines.tree
+        self.add(line, tree.total_cost(top).wall_us, tree.subtree(top))
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        return frozenset(self._nodes)
 
     @property
     def total_us(self) -> float:
         return sum(self.weights.values())
 
+    def is_worth(self, least_share: float) -> bool:
+        """Tell whether it is at least that share of the critical time."""
+        whole = self.profile.critical.wall_us
+        return bool(whole) and bool(self.weights) and self.total_us >= least_share * whole
+
     @property
     def heaviest(self) -> Line:
         return heaviest_line(self.weights)
+
+    @property
+    def place(self) -> str:
+        """Where most of it is, in short."""
+        return short_place(self.heaviest)
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        return self.lines.shown_locations(self.weights, self.profile.critical.wall_us)
+
+    def share_spent(self, where: str, beside_us: float = 0.0) -> str:
+        """Tell which share of the time is spent ``where``, and how much in each step: with ``beside_us`` of no line."""
+        total = self.total_us + beside_us
+        share = percent(total / self.profile.critical.wall_us)
+        each = of_each_step(total, self.profile.steady_steps)
+        return f"{share} of the steady time is spent {where}{each}"
 
 
 class HasPlace(Protocol):
@@ -46,34 +98,20 @@ class HasPlace(Protocol):
 FoundT = TypeVar("FoundT", bound=HasPlace)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTime(Generic[FoundT]):
+class OwnTime(LineTime, Generic[FoundT]):
     """The own time of what was found, and that of which most was found."""
 
-    profile: Profile
-    lines: UserLines
-    weights: Mapping[Line, float]
-    """µs by line."""
-    heaviest: FoundT
+    def __init__(self, profile: Profile, lines: UserLines, found: Collection[FoundT]) -> None:
+        super().__init__(profile, lines)
+        self._found = found
 
     @property
-    def total_us(self) -> float:
-        return sum(self.weights.values())
+    def most(self) -> FoundT:
+        return max(self._found, key=lambda each: self.weights[each.place])
 
     @property
     def place(self) -> str:
-        """Where most of it is, in short."""
-        return short_place(self.heaviest.place)
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return self.lines.shown_locations(self.weights, self.profile.critical.wall_us)
-
-    def share_spent(self, where: str) -> str:
-        """Tell which share of the time is spent ``where``, and how much in each step."""
-        share = percent(self.total_us / self.profile.critical.wall_us)
-        each = of_each_step(self.total_us, self.profile.steady_steps)
-        return f"{share} of the steady time is spent {where}{each}"
+        return short_place(self.most.place)
 
 
 def own_time(
@@ -82,7 +120,7 @@ def own_time(
     """The own time of ``found``; None where all of it is less than ``least_share`` of the critical time."""
 
     def own_us(each: FoundT) -> float:
-        return sum(profile.steady.self_cost(node).wall_us for node in each.nodes)
+        return profile.steady.cost_of(each.nodes).wall_us
 
     return time_by(own_us, profile, lines, found, least_share)
 
@@ -95,14 +133,10 @@ def time_by(
     least_share: float,
 ) -> OwnTime[FoundT] | None:
     """The same where ``us`` tells how much time each takes."""
-    weights: dict[Line, float] = defaultdict(float)
+    time = OwnTime(profile, lines, found)
     for each in found:
-        weights[each.place] += us(each)
-    whole = profile.critical.wall_us
-    if not whole or not found or sum(weights.values()) < least_share * whole:
-        return None
-    heaviest = max(found, key=lambda each: weights[each.place])
-    return OwnTime(profile, lines, weights, heaviest)
+        time.add(each.place, us(each), each.nodes)
+    return time if time.is_worth(least_share) else None
 
 
 def called_right_there(tree: CallTree, node: int, packages: Collection[str]) -> Iterator[int]:
@@ -113,7 +147,7 @@ def called_right_there(tree: CallTree, node: int, packages: Collection[str]) -> 
 
 
 def lines_time(
-    tree: CallTree,
+    profile: Profile,
     lines: UserLines,
     places: Mapping[str, Collection[int]],
     package: str = "torch",
@@ -122,8 +156,8 @@ def lines_time(
     """The time of the lines in ``places`` (numbers by file): their own, and of ``package`` right below them, and of the functions
     there for which ``calls`` holds, by the frame of the line and that of the function.
     """
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    tree, time = lines.tree, LineTime(profile, lines)
+    taken: set[int] = set()
     for node in tree.hot_nodes() if any(places.values()) else ():
         frame = tree.frame(node)
         if frame.line not in places.get(frame.file, ()) or not lines.is_yours(frame):
@@ -134,27 +168,113 @@ def lines_time(
             if installed_package(tree.frame(child).file) == package
             or calls(frame, tree.frame(child))
         )
-        claimed = {node}.union(*(tree.subtree(child) for child in below)) - nodes
-        nodes |= claimed
-        us = sum(tree.self_cost(each).wall_us for each in claimed)
+        claimed = {node}.union(*(tree.subtree(child) for child in below)) - taken
+        taken |= claimed
+        us = tree.cost_of(claimed).wall_us
         if us:
-            weights[lines.line(node)] += us
-    return LineTime(frozenset(nodes), weights)
+            time.add(lines.line(node), us, claimed)
+    return time
 
 
 def calls_time(
-    tree: CallTree,
+    profile: Profile,
+    lines: UserLines,
     calls: Iterable[tuple[int, Line]],
     is_other: Callable[[int, int], bool] = lambda _top, _node: False,
 ) -> LineTime:
     """The time of ``calls``, pairs of the node of one and the line it is laid on, none below another; without that of nodes below it which
     ``is_other`` says are no part of it, and of all below these.
     """
-    nodes: set[int] = set()
-    weights: dict[Line, float] = defaultdict(float)
+    tree, time = lines.tree, LineTime(profile, lines)
     for top, line in calls:
         own = list(tree.subtree(top, partial(is_other, top)))
-        if us := sum(tree.self_cost(node).wall_us for node in own):
-            nodes.update(own)
-            weights[line] += us
-    return LineTime(frozenset(nodes), weights)
+        if us := tree.cost_of(own).wall_us:
+            time.add(line, us, own)
+    return time
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTime:
+    """Time of the steady phase, in the loops of one kind."""
+
+    kind: TensorKind
+    loops: Mapping[str, Mapping[int, TensorLoop]]
+    """By file, and by the lines that do their work."""
+    time: LineTime
+
+    @property
+    def heaviest(self) -> TensorLoop:
+        line = self.time.heaviest
+        return self.loops[line.file][line.line]
+
+    @property
+    def place(self) -> str:
+        """Where the heaviest loop begins, in short."""
+        return short_place(Line(self.time.heaviest.file, self.heaviest.line, ""))
+
+    def nodes(self, *, of_numbers: bool) -> frozenset[int]:
+        """The nodes of the loops over numbers, or of those over rows."""
+        places = {
+            file: frozenset(line for line, loop in found.items() if loop.of_numbers is of_numbers)
+            for file, found in self.loops.items()
+        }
+        return lines_time(self.time.profile, self.time.lines, places, self.kind.package).nodes
+
+
+def loop_time(
+    profile: Profile, kind: TensorKind, takes: Callable[[TensorLoop], bool]
+) -> LoopTime | None:
+    """The time of the loops of a kind that ``takes`` accepts; None where it is less than ``MIN_SHARE``."""
+    values = Values(profile.values)
+    seen = values.tensors if kind is TENSORS else values.arrays
+    loops = {
+        file: {
+            line: loop for line, loop in tensor_loops(text, seen(file), kind).items() if takes(loop)
+        }
+        for file, text in profile.sources.items()
+    }
+    lines = UserLines.of(profile)
+    time = lines_time(profile, lines, loops, kind.package)
+    return LoopTime(kind, loops, time) if time.is_worth(MIN_SHARE) else None
+
+
+def working_time(
+    tree: CallTree, nodes: Collection[int], kinds: Mapping[int, WaitKind], removable: Range
+) -> Iterator[Saving]:
+    """Yield savings of the busy time of ``nodes``: what waits for others there is not the fix's."""
+    waiting = frozenset(node for node in nodes if kinds.get(node) in FOR_OTHERS)
+    working = frozenset(nodes) - waiting
+    if any(tree.self_cost(node).wall_us for node in working):
+        yield Saving(working, removable)
+    wall = tree.cost_of(waiting).wall_us
+    busy = tree.cost_of(waiting).busy_us
+    if busy:
+        yield Saving(waiting, scaled(removable, busy / wall))
+
+
+def interpreter_lock_waits(
+    profile: Profile, processes: Collection[int], held_us: float, removable: Range
+) -> Iterator[Saving]:
+    """Yield savings of the time that critical threads of ``processes`` wait for the GIL.
+
+    Never more than ``held_us``, the busy time of the threads that the fix takes away.
+    """
+    tree = profile.steady
+    nodes = {
+        node
+        for wait in profile.waits
+        if wait.kind is WaitKind.GIL
+        and wait.process in processes
+        and wait.thread in profile.critical.threads
+        for node in wait.nodes
+        # Elsewhere the line's own work is most of its time, and others may explain that.
+        if 2 * tree.self_cost(node).idle_us >= tree.self_cost(node).wall_us > 0
+    }
+    wall = tree.cost_of(nodes).wall_us
+    idle = tree.cost_of(nodes).idle_us
+    if idle:
+        yield Saving(frozenset(nodes), scaled(removable, min(idle, held_us) / wall))
+
+
+def scaled(removable: Range, part: float) -> Range:
+    return Range(removable.low * part, removable.high * part)

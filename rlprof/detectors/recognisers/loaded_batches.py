@@ -1,18 +1,74 @@
-"""Batches that a DataLoader without workers puts together in the process that trains."""
+"""Batches that a DataLoader without workers puts together in the process that trains, of datasets that only take items out."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
+from functools import lru_cache
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
-from rlprof.source.datasets import GETITEM, only_indexes
-from rlprof.source.lines import Line, UserLines, last_name
+from rlprof.source.lines import Line, last_name
+from rlprof.syntax.module import PARSED_FILES, Function, called_name, parse
+from rlprof.syntax.nodes import names_in, nodes_in
 from rlprof.syntax.origin import Origin, installed_package, origin
+
+GETITEM: Final = "__getitem__"
+
+_CONVERTS: Final = (
+    frozenset(
+        (
+            "tensor",
+            "as_tensor",
+            "Tensor",
+            "FloatTensor",
+            "LongTensor",
+            "from_numpy",
+            "asarray",
+            "array",
+        )
+    )
+    | frozenset(
+        (
+            "float",
+            "int",
+            "bool",
+            "long",
+            "float32",
+            "int64",
+            "astype",
+            "to",
+            "item",
+            "clone",
+            "copy",
+        )
+    )
+    | frozenset(
+        (
+            "tuple",
+            "list",
+            "dict",
+            "zip",
+            "items",
+            "values",
+            "squeeze",
+            "unsqueeze",
+            "view",
+            "reshape",
+        )
+    )
+)
+"""Calls that can be made of all rows at once, or once and for all."""
+
+_DOES_MORE: Final = (
+    *(ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try),
+    *(ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Delete, ast.Lambda),
+)
 
 LOADED_SHORT: Final = calibrated(
     Range(0.65, 0.98),
@@ -66,13 +122,12 @@ _MAPPED: Final = re.compile(r"[/\\]numpy[/\\].*memmap\.py$")
 """What is read from a file."""
 
 
-class LoadedBatches:
+class LoadedBatches(SteadySearch):
     """Their time in the steady phase."""
 
     def __init__(self, profile: Profile) -> None:
-        self._tree = profile.steady
+        super().__init__(profile)
         self._sources = profile.sources
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
         self.nodes: set[int] = set()
         self.other_nodes: set[int] = set()
         """Nodes of other work on single items."""
@@ -81,7 +136,7 @@ class LoadedBatches:
         """In the dataset's ``__getitem__``."""
         self.stacked_us = 0.0
         self._other: dict[Line, float] = defaultdict(float)
-        for top in self._tree.topmost(_gives_batch):
+        for top in self.tree.topmost(_gives_batch):
             owner = self.lines.owner(top)
             if owner != NO_PARENT and self._fetches(top):
                 self._claim(top, self.lines.line(owner))
@@ -112,25 +167,25 @@ class LoadedBatches:
 
     def _fetches(self, top: int) -> bool:
         """Tell whether the batch is made in this process: with workers it is only waited for."""
-        return any(_FETCHER.search(self._tree.frame(node).file) for node in self._tree.subtree(top))
+        return any(_FETCHER.search(self.tree.frame(node).file) for node in self.tree.subtree(top))
 
     def _claim(self, top: int, line: Line) -> None:
         pending = [(top, False)]
         while pending:
             node, in_item = pending.pop()
-            frame, us = self._tree.frame(node), self._tree.self_cost(node).wall_us
+            frame, us = self.tree.frame(node), self.tree.self_cost(node).wall_us
             if _STAYS.search(frame.file):
                 continue
             if not self._is_part(frame):
-                self._other[line] += self._tree.total_cost(node).wall_us
-                self.other_nodes.update(self._tree.subtree(node))
+                self._other[line] += self.tree.total_cost(node).wall_us
+                self.other_nodes.update(self.tree.subtree(node))
                 continue
             in_item = in_item or GETITEM in frame.function
             self.nodes.add(node)
             self.weights[line] += us
             self.items_us += us if in_item else 0.0
             self.stacked_us += us if _stacks(frame) else 0.0
-            pending += [(child, in_item) for child in self._tree.children(node)]
+            pending += [(child, in_item) for child in self.tree.children(node)]
 
     def _is_part(self, frame: Frame) -> bool:
         """Tell whether ``frame`` is of the loader, or takes an item out of memory."""
@@ -152,3 +207,30 @@ def _gives_batch(frame: Frame) -> bool:
 def _stacks(frame: Frame) -> bool:
     """Tell whether ``frame`` calls ``torch.stack``, which is written in C++."""
     return last_name(frame.function) == "collate_tensor_fn" and bool(_COLLATER.search(frame.file))
+
+
+def only_indexes(text: str, frame: Frame) -> bool:
+    """Tell whether ``frame`` is in a ``__getitem__`` that indexes, converts and reckons, and nothing else."""
+    return frame.line in _indexing_lines(text)
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _indexing_lines(text: str) -> frozenset[int]:
+    module = parse(text) if GETITEM in text else None
+    return frozenset(
+        line
+        for function in (module.functions if module else ())
+        if last_name(function.qualname) == GETITEM and _indexes(function)
+        for line in range(function.first_line, function.last_line + 1)
+    )
+
+
+def _indexes(function: Function) -> bool:
+    given = [argument.arg for argument in function.node.args.args]
+    inside = list(nodes_in(*function.node.body))
+    if len(given) != 2 or any(isinstance(inner, _DOES_MORE) for inner in inside):
+        return False
+    calls = [inner for inner in inside if isinstance(inner, ast.Call)]
+    return all(called_name(call) in _CONVERTS for call in calls) and any(
+        isinstance(inner, ast.Subscript) and (given[1] in names_in(inner.slice)) for inner in inside
+    )

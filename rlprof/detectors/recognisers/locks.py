@@ -39,7 +39,7 @@ def work_under_locks(profile: Profile) -> HeldWork:
         return bool(text) and frame.line in locked_lines(text)
 
     for activity in profile.activities:
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, activity.tree)
         for node, cost in activity.tree.self_costs():
             holder = nearest(profile.steady.nodes, node, is_locked, under)
             if holder != NO_PARENT and cost.busy_us:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.recognisers.eager_text import builds_text, is_eager_text
 from rlprof.detectors.recognisers.text_takers import (
     KEPT,
     LEVELS,
@@ -19,12 +18,10 @@ from rlprof.detectors.recognisers.text_takers import (
     conditional_takers,
     names_in,
 )
-from rlprof.detectors.recognisers.unread_text import unread_texts
+from rlprof.detectors.recognisers.unread_text import builds_text, is_eager_text, unread_texts
 from rlprof.libraries.questions import is_of_log_records
-from rlprof.source.callees import Callee, callee
-from rlprof.source.values import Values
-from rlprof.source.written_names import own_name
-from rlprof.syntax.assignments import targets_of
+from rlprof.source.values import Callee, Values, callee
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import (
     Function,
     SourceModule,
@@ -32,6 +29,7 @@ from rlprof.syntax.module import (
     assigned_variable,
     called_name,
 )
+from rlprof.syntax.nodes import calls_in, lines_of, targets_of
 
 QUIET_LEVELS: Final = frozenset({"trace", "debug"})
 """Off unless somebody turns them on."""
@@ -88,7 +86,7 @@ class _LogCall:
 
     @property
     def lines(self) -> frozenset[int]:
-        return _lines(self.node)
+        return frozenset(lines_of(self.node))
 
     @property
     def arguments(self) -> Sequence[ast.expr]:
@@ -128,23 +126,10 @@ def unread_messages(modules: Mapping[str, SourceModule]) -> Iterator[tuple[str, 
     """Yield the texts that nothing in the run's files reads, with their file."""
     for file, unread in unread_texts(modules).items():
         for text in unread:
-            inside = {
-                called_name(node)
-                for made in text.texts
-                for node in ast.walk(made)
-                if isinstance(node, ast.Call)
-            }
-            lines = frozenset[int]().union(*map(_lines, text.texts))
+            inside = {called_name(node) for made in text.texts for node in calls_in(made)}
+            lines = frozenset[int]().union(*map(lines_of, text.texts))
             others = _other_calls(text.statement, inside)
             yield file, EagerMessage(text.where, "", UNREAD, lines, lines, others)
-
-
-def _lines(node: ast.expr | ast.stmt) -> frozenset[int]:
-    return frozenset(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-
-
-def _calls_on(statement: Statement) -> Iterator[ast.Call]:
-    return (node for node in statement.walk() if isinstance(node, ast.Call))
 
 
 def _log_calls(
@@ -153,7 +138,7 @@ def _log_calls(
     loggers = _logger_names(module)
     found = []
     for statement in module.statements:
-        calls = list(_calls_on(statement))
+        calls = list(statement.calls())
         known = values.of(file, statement) if values and calls else {}
         for call in calls:
             called = callee(call, known, module)
@@ -286,12 +271,7 @@ def _in_the_call(call: _LogCall) -> EagerMessage | None:
     ]
     if not eager:
         return None
-    inside = {
-        called_name(node)
-        for argument in arguments
-        for node in ast.walk(argument)
-        if isinstance(node, ast.Call)
-    }
+    inside = {called_name(node) for argument in arguments for node in calls_in(argument)}
     return _message(call, call.lines, call.lines, _other_calls(call.statement, inside))
 
 
@@ -319,7 +299,7 @@ def _message(
 
 
 def _other_calls(statement: Statement, inside: set[str]) -> frozenset[str]:
-    return frozenset({called_name(call) for call in _calls_on(statement)} - inside)
+    return frozenset({called_name(call) for call in statement.calls()} - inside)
 
 
 def _built_before(module: SourceModule, calls: Sequence[_LogCall]) -> Iterator[EagerMessage]:
@@ -336,7 +316,7 @@ def _built_before(module: SourceModule, calls: Sequence[_LogCall]) -> Iterator[E
 def _variables(
     module: SourceModule, function: Function, calls: Sequence[_LogCall]
 ) -> Iterator[EagerMessage]:
-    inside = [own for own in module.statements if own.function is function]
+    inside = module.of_function(function)
     takers: dict[str, list[_LogCall]] = defaultdict(list)
     reads_in_calls: dict[str, int] = defaultdict(int)
     for call in calls:
@@ -355,7 +335,7 @@ def _variables(
                 (taker for taker in takers[name] if taker.level not in QUIET_LEVELS),
                 takers[name][0],
             )
-            yield _message(loudest, _lines(statement.node), call_lines, frozenset())
+            yield _message(loudest, frozenset(lines_of(statement.node)), call_lines, frozenset())
 
 
 def _reads(tree: ast.AST) -> Iterator[str]:
@@ -397,4 +377,4 @@ def _only_logs(body: Sequence[Statement]) -> bool:
 
 def _has_other_sink(body: Sequence[Statement]) -> bool:
     """Tell whether the text goes elsewhere too, so that building it is not for the logger alone."""
-    return any(called_name(call) in _SINKS for statement in body for call in _calls_on(statement))
+    return any(called_name(call) in _SINKS for statement in body for call in statement.calls())

@@ -174,7 +174,7 @@ def left_by_waiting(loops: Collection[int], profile: Profile) -> Range | None:
     delay_us = _delay_per_nap_us(loops, profile) if delay_of(loops, profile) else 0.0
     if not delay_us:
         return None
-    asleep = sum(profile.steady.self_cost(node).idle_us for node in loops)
+    asleep = profile.steady.cost_of(loops).idle_us
     asleep_part = asleep / profile.critical.wall_us
     low = max(NO_DELAY.low, SEEN * (1 - WAKE_UP_US.high / delay_us))
     high = max(NO_DELAY.high, 1 - WAKE_UP_US.low / delay_us) + _more_at_most(loops, profile)
@@ -192,7 +192,7 @@ def _more_at_most(loops: Collection[int], profile: Profile) -> float:
     steady = profile.steady
     trees = [activity.tree for activity in profile.activities if activity.is_critical]
     waited = sum(tree.self_cost(node).wall_us for tree in trees for node in loops)
-    left = sum(steady.self_cost(node).wall_us for node in loops)
+    left = steady.cost_of(loops).wall_us
     side_by_side = max(0, min(waited - left, profile.critical.wall_us - waited))
     queued = sum(
         max(0, cost.busy_us - cost.cpu_us)
@@ -220,7 +220,7 @@ def _delay_per_nap_us(loops: Collection[int], profile: Profile) -> float:
     is_unseen = profile.gpus or profile.load.native_us >= OUTSIDE * profile.critical.wall_us
     if not napping or not is_known or not all(switches) or is_unseen:
         return 0.0
-    return sum(profile.steady.self_cost(node).idle_us for node in loops) / sum(switches)
+    return profile.steady.cost_of(loops).idle_us / sum(switches)
 
 
 def _room_on_the_cores(profile: Profile) -> float:

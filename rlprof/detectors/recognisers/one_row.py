@@ -11,7 +11,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.source.lines import UserLines, begins_process
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.source.written_names import root_name
+from rlprof.syntax.imports import root_name
 from rlprof.syntax.module import Statement, variables_assigned, variables_read
 
 
@@ -73,8 +73,7 @@ class OneRow:
         return any(
             _is_asked_one_row(call, self._values.of(frame.file, statement), statement)
             for statement in (self._lines.statements(frame) if self._values.has(frame.file) else ())
-            for call in statement.walk()
-            if isinstance(call, ast.Call)
+            for call in statement.calls()
         )
 
 

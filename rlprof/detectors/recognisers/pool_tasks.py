@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rlprof.model.profile import Profile
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.source.answer_chains import needs_no_other_turn
-from rlprof.source.lines import UserLines
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
     SourceModule,
@@ -20,6 +19,7 @@ from rlprof.syntax.module import (
     receiver,
     variables_read,
 )
+from rlprof.syntax.nodes import calls_in, given_to, nodes_in
 
 _GIVES: Final = frozenset({"submit", "apply_async"})
 _TAKES: Final = frozenset({"result", "get"})
@@ -66,28 +66,23 @@ class _Task(NamedTuple):
     """The call that waits for its end; the same where one does both."""
 
     def arguments(self) -> list[ast.expr]:
-        return [*self.given.args, *(word.value for word in self.given.keywords)]
+        return given_to(self.given)
 
 
-class PoolTasks:
+class PoolTasks(SteadySearch):
     """Reads loops of the program that wait for tasks."""
-
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        self._tree = profile.steady
-        self._lines = lines
-        self._values = Values(profile.values)
 
     def round_at(self, node: int) -> Round | None:
         """Return the loop of which ``node``, which waits for a task's end, is a turn."""
-        frame = self._tree.frame(node)
-        module = self._lines.module(frame.file)
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file)
         task = _task(module, frame.line) if module is not None else None
         turns = next(iter(turns_at(module, frame.line)), None) if module is not None else None
         if module is None or task is None or turns is None or _is_lazy(module, frame.line, task):
             return None
         if not _could_all_be_given(task, turns):
             return None
-        known = self._values.between(frame.file, turns.lines)
+        known = self.values.between(frame.file, turns.lines)
         pool = value_of(task.pool, known)
         if pool is None or not _OF_PROCESSES.search(pool.type):
             return None
@@ -106,7 +101,7 @@ class PoolTasks:
 def _task(module: SourceModule, line: int) -> _Task | None:
     """Return the task that a line waits for: ``pool.submit(f, x).result()``, in one statement or two, or ``pool.apply(f, (x,))``."""
     for statement in module.statements_at(line):
-        for call in (each for part in statement.expressions() for each in _calls(part)):
+        for call in (each for part in statement.expressions() for each in calls_in(part)):
             owner = receiver(call)
             if owner is None:
                 continue
@@ -137,14 +132,14 @@ def _made(module: SourceModule, statement: Statement, owner: ast.expr) -> Iterat
     if isinstance(owner, ast.Call):
         yield owner
     elif isinstance(owner, ast.Name):
-        own = (other.node for other in module.statements if other.function is statement.function)
+        own = (other.node for other in module.of_function(statement.function))
         assigned = (value for name, value in map(assigned_variable, own) if name == owner.id)
         yield from (value for value in assigned if isinstance(value, ast.Call))
 
 
 def _could_all_be_given(task: _Task, turns: Turns) -> bool:
     """Tell whether each turn gives the pool something of its own, waits, and keeps the answer, and does nothing else."""
-    nodes = [node for part in turns.body for node in ast.walk(part)]
+    nodes = list(nodes_in(*turns.body))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     if task.given not in calls or any(isinstance(node, _MORE) for node in nodes):
         return False
@@ -195,7 +190,7 @@ def _is_own_item(target: ast.AST, given: set[str]) -> bool:
 def _workers(module: SourceModule) -> int | None:
     """The number of workers that the file gives a pool as a constant."""
     for statement in module.statements:
-        for call in (each for part in statement.expressions() for each in _calls(part)):
+        for call in (each for part in statement.expressions() for each in calls_in(part)):
             if called_name(call) in _MAKERS:
                 words = (
                     keyword.value
@@ -216,7 +211,3 @@ def _literal(turns: Turns) -> Iterator[int]:
                 yield len(parts)
             case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
                 yield number
-
-
-def _calls(part: ast.AST) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(part) if isinstance(node, ast.Call))

@@ -1,4 +1,4 @@
-"""Where a run hands a model's weights from one process to another, and what that takes."""
+"""Where a run hands a model's weights from one process to another, or loads them again at each step, and what that takes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
-from rlprof.detectors.recognisers.pulled_weights import LOADS
 from rlprof.detectors.recognisers.transport import below, serves_queues
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
+from rlprof.model.counters import UPDATES
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import last_name
-from rlprof.source.written_names import own_name
-from rlprof.syntax.assignments import targets_of
+from rlprof.profile.components import ENVIRONMENT
+from rlprof.source.lines import Line, UserLines, last_name
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.nodes import names_in, nodes_in, targets_of
+
+LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
+"""Functions that write weights into a network."""
+
+_STEPS: Final = frozenset({"step", "_step"})
+
+MOST_CALLERS: Final = 3
+"""Functions between the loop over steps and the line that loads, at most."""
 
 MOSTLY: Final = 0.5
 """Part of a process's sends that has to be of weights for the threads that serve its queues to be
@@ -121,15 +131,12 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
         for node in tree.hot_nodes():
             if tree.nodes[node].parent in inside or serves_queues(tree.frame(node)):
                 inside.add(node)
-        us = sum(tree.self_cost(node).busy_us for node in inside)
+        us = tree.cost_of(inside).busy_us
         found.all_us += us
         if activity.process in senders:
             found.own_us += us
             found.nodes |= inside
     return found
-
-
-# --- the lines of a source file that hand weights on ----------------------------------------
 
 
 _SENDS: Final = frozenset({"put", "put_nowait", "send", "send_bytes"})
@@ -184,7 +191,7 @@ def _kinds(statements: list[Statement]) -> Iterator[tuple[Statement, str]]:
     weights = _weight_names(statements)
     loaded = _loaded_names(statements)
     for statement in statements:
-        calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+        calls = list(statement.calls())
         names = {called_name(call) for call in calls}
         if names & _SAVES:
             continue
@@ -203,7 +210,7 @@ def _weight_names(statements: list[Statement]) -> set[str]:
     """Variables made of a model's weights, in the order in which they are made."""
     names: set[str] = set()
     for statement in statements:
-        calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+        calls = list(statement.calls())
         if _copies(calls) or _names_in(statement) & names:
             names.update(_targets(statement))
     return names
@@ -214,10 +221,9 @@ def _loaded_names(statements: list[Statement]) -> set[str]:
     return {
         name.id
         for statement in statements
-        for call in statement.walk()
-        if isinstance(call, ast.Call) and called_name(call) in LOADS
-        for argument in call.args
-        for name in ast.walk(argument)
+        for call in statement.calls()
+        if called_name(call) in LOADS
+        for name in nodes_in(*call.args)
         if isinstance(name, ast.Name)
     }
 
@@ -236,8 +242,7 @@ def _sends(call: ast.Call, weights: set[str]) -> bool:
     return any(
         (isinstance(node, ast.Name) and node.id in weights)
         or (isinstance(node, ast.Call) and _copies([node]))
-        for argument in call.args
-        for node in ast.walk(argument)
+        for node in nodes_in(*call.args)
     ) or any(_WEIGHTS.match(_carried_name(argument)) for argument in call.args)
 
 
@@ -266,4 +271,80 @@ def _names_in(statement: Statement) -> set[str]:
     value = getattr(statement.node, "value", None)
     if not isinstance(statement.node, ast.Assign | ast.AnnAssign) or value is None:
         return set()
-    return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return names_in(value)
+
+
+@dataclass(slots=True)
+class PulledWeights:
+    """The line of a loop over steps that loads them."""
+
+    place: Line
+    nodes: set[int] = field(default_factory=set)
+    """All that the function does which loads them."""
+
+
+def pulled_weights(profile: Profile, lines: UserLines) -> list[PulledWeights]:
+    """Look for them in the steady phase, in processes that step no optimizer while another one does."""
+    tree = profile.steady
+    if not profile.counts.get(UPDATES):
+        return []
+    found: dict[Line, PulledWeights] = {}
+    others = _nodes_of_those_who_do_not_train(profile)
+    steps = {
+        tree.frame(tree.nodes[node].parent)
+        for node in tree.hot_nodes()
+        if profile.parts
+        and profile.parts[node] == ENVIRONMENT
+        and last_name(tree.frame(node).function) in _STEPS
+        and tree.nodes[node].parent != NO_PARENT
+    }
+    for node in tree.hot_nodes():
+        if node not in others or not _loads(lines, node):
+            continue
+        puller = node
+        callers = (above for above in tree.ancestors(node) if lines.is_yours(tree.frame(above)))
+        for above in (node, *islice(callers, MOST_CALLERS)):
+            frame = tree.frame(above)
+            if any(statement.conditions for statement in lines.statements(frame)):
+                break  # Not at each step: when an episode is over, or when there are new ones.
+            module = lines.module(frame.file)
+            loop = module.innermost_loop(frame.line) if module is not None else None
+            if module is not None and loop is not None:
+                own = (step for step in steps if step[:2] == frame[:2])
+                if any(module.innermost_loop(step.line) is loop for step in own):
+                    line = lines.line(above)
+                    pulled = found.setdefault(line, PulledWeights(line))
+                    pulled.nodes.update(_of_its_function(tree, puller, above))
+                break
+            puller = above
+    return [*found.values()]
+
+
+def _nodes_of_those_who_do_not_train(profile: Profile) -> set[int]:
+    found: set[int] = set()
+    for activity in profile.activities:
+        counts = profile.process_counts.get(activity.process, {})
+        if not counts.get(UPDATES):
+            found.update(node for node, cost in activity.tree.self_costs() if cost.wall_us)
+    return {above for node in found for above in (node, *profile.steady.ancestors(node))}
+
+
+def _loads(lines: UserLines, node: int) -> bool:
+    frame = lines.tree.frame(node)
+    return lines.is_yours(frame) and any(
+        called_name(call) in LOADS
+        for statement in lines.statements(frame)
+        for call in statement.calls()
+    )
+
+
+def _of_its_function(tree: CallTree, puller: int, loop: int) -> Iterator[int]:
+    """Yield what the function that ``loop`` calls does, at all its lines: it takes the weights, and loads them."""
+    if puller == loop:
+        yield from tree.subtree(loop)
+        return
+    own = tree.frame(puller)
+    for node in tree.children(tree.nodes[puller].parent):
+        frame = tree.frame(node)
+        if (frame.file, frame.function) == (own.file, own.function):
+            yield from tree.subtree(node)

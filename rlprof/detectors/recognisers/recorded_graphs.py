@@ -1,20 +1,24 @@
-"""Calls of torch's networks for which autograd records a graph."""
+"""Calls of torch's networks for which autograd records a graph, and the part of the backward pass that goes through them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated
-from rlprof.model.finding import Range
+from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.gradients import without_gradients
 from rlprof.source.lines import UserLines, file_name
+from rlprof.source.updates import without_gradients
 from rlprof.syntax.origin import Origin, installed_package, origin
+
+BACKWARD_SPREAD: Final = 2.0
+"""Factor by which two networks' ratios of backward to forward time may differ."""
 
 GRAPH_REMOVABLE: Final = calibrated(
     Range(0.03, 0.3),
@@ -31,21 +35,20 @@ _NO_GRAD: Final = re.compile(r"[/\\]torch[/\\]utils[/\\]_contextlib\.py$")
 _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
 
-class RecordedGraphs:
+class RecordedGraphs(SteadySearch):
     """Where gradients are on, as far as stacks and sources tell."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._tree = profile.steady
+        super().__init__(profile)
         self._sources = profile.sources
 
     def calls(self) -> Iterator[int]:
         """Yield the nodes of calls of networks, but for those within others."""
-        return self._tree.topmost(asks_network)
+        return self.tree.topmost(asks_network)
 
     def are_off(self, node: int) -> bool:
         """Tell whether ``node`` is torch's own frame that switches gradients off for what it calls."""
-        return bool(_NO_GRAD.search(self._tree.frame(node).file))
+        return bool(_NO_GRAD.search(self.tree.frame(node).file))
 
     def may_be_off(self, node: int) -> bool:
         """Tell whether the code of ``node`` switches gradients off for what it calls, or may do so.
@@ -54,7 +57,7 @@ class RecordedGraphs:
         """
         if self.are_off(node):
             return True
-        frame = self._tree.frame(node)
+        frame = self.tree.frame(node)
         text = self._sources.get(frame.file, "")
         if self.lines.is_yours(frame):
             return not text or frame.line in without_gradients(text)
@@ -71,3 +74,54 @@ def asks_network(frame: Frame) -> bool:
 
 def computes_gradients(frame: Frame) -> bool:
     return duty_of(frame) is Duty.COMPUTES_GRADIENTS and installed_package(frame.file) == "torch"
+
+
+class BackwardPass(SteadySearch):
+    """The backward pass of the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self._sources = profile.sources
+        self._graphs = RecordedGraphs(profile)
+
+    def saving(self, forward: Sequence[Saving]) -> Saving | None:
+        """Return what goes of it with ``forward``: as large a part, of what goes through those nodes.
+
+        The forward passes of all networks whose gradients are recorded say how much that is; None where none are.
+        """
+        claimed = frozenset[int]().union(*(saving.nodes for saving in forward))
+        recorded = frozenset(
+            node
+            for top in self.tree.topmost(asks_network)
+            if not self._is_off(top)
+            for node in self.tree.subtree(top)
+        )
+        own = self.tree.cost_of(claimed & recorded).wall_us
+        others = self.tree.cost_of(recorded).wall_us - own
+        tops = self.tree.topmost(computes_gradients)
+        nodes = self.tree.subtrees(tops) - claimed
+        if not own or not nodes:
+            return None
+        low = own / (own + BACKWARD_SPREAD * others)
+        high = own / (own + others / BACKWARD_SPREAD)
+        whole = max(1.0, self.tree.cost_of(claimed).wall_us)
+        parts = [
+            (self.tree.cost_of(saving.nodes).wall_us / whole, saving.removable)
+            for saving in forward
+        ]
+        return Saving(
+            nodes,
+            Range(
+                low * sum(part * removable.low for part, removable in parts),
+                high * sum(part * removable.high for part, removable in parts),
+            ),
+        )
+
+    def _is_off(self, top: int) -> bool:
+        """Tell whether the sources show that no gradients are recorded there."""
+        for node in (top, *self.tree.ancestors(top)):
+            frame = self.tree.frame(node)
+            text = self._sources.get(frame.file, "") if self.lines.is_yours(frame) else ""
+            if self._graphs.are_off(node) or (text and frame.line in without_gradients(text)):
+                return True
+        return False

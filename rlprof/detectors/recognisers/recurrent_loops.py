@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.backward_pass import BackwardPass
+from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line
 from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
-from rlprof.source.recurrent_values import recurrent_kind, state_shape, step_work
-from rlprof.source.trails import Touch
+from rlprof.source.recurrent_values import Touch, recurrent_kind, state_shape, step_work
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement
+from rlprof.syntax.nodes import lines_of, names_in, nodes_in
 
 FEWEST_STEPS: Final = 16
 """Steps of a sequence from which on one call for all of them is told: of 8 it leaves half with a GRU."""
@@ -128,31 +129,26 @@ class _Looked:
         return self.against_us <= TORN * self.for_us
 
 
-class RecurrentLoops:
+class RecurrentLoops(SteadySearch):
     """The loops of the steady phase, and the backward pass that goes through what they have made."""
 
     def __init__(self, profile: Profile) -> None:
-        self.tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._values = Values(profile.values)
+        super().__init__(profile)
         self._backward = BackwardPass(profile, self.lines)
         self.weights: dict[Line, float] = defaultdict(float)
         looked: dict[tuple[str, int], _Looked] = defaultdict(_Looked)
         asked = list(self.tree.topmost(lambda frame: bool(_RECURRENT.search(frame.file))))
-        for top in asked if self._values else ():
+        for top in asked if self.values else ():
             if not (profile.parts and profile.parts[top] in _ANSWERS):
                 self._look_around(top, looked)
         self.found = [
             look.told for look in looked.values() if look.told is not None and look.is_sure
         ]
-        self._claim(frozenset(node for top in asked for node in self.tree.subtree(top)))
+        self._claim(self.tree.subtrees(asked))
 
     @property
     def nodes(self) -> frozenset[int]:
         return frozenset[int]().union(*(loop.nodes for loop in self.found))
-
-    def us(self, nodes: frozenset[int] | set[int]) -> float:
-        return sum(self.tree.self_cost(node).wall_us for node in nodes)
 
     def backward(self) -> Saving | None:
         """Return what goes of the backward pass: as much as of the loops, of the part that is theirs."""
@@ -206,11 +202,11 @@ class RecurrentLoops:
                 (loop.end_lineno or loop.lineno for loop in loops), default=statement.last_line
             )
             lines = range(first, last + 1)
-        return {**self._values.between(file, lines), **self._values.of(file, statement)}
+        return {**self.values.between(file, lines), **self.values.of(file, statement)}
 
     def _sequence(self, file: str, loop: ast.For | ast.AsyncFor) -> str | None:
         """Return the largest sequence that a loop takes steps of, in words; None where there is none, or it is short."""
-        known = self._values.between(file, range(loop.lineno, (loop.end_lineno or loop.lineno) + 1))
+        known = self.values.between(file, lines_of(loop))
         given = _written_to(loop)
         found = {
             ast.unparse(expression): value
@@ -236,7 +232,7 @@ class RecurrentLoops:
                 new = set(self.tree.subtree(node)) - found.nodes
                 found.nodes |= new
                 found.networks |= new & networks
-                self.weights[self.lines.line(node)] += self.us(new)
+                self.weights[self.lines.line(node)] += self.tree.cost_of(new).wall_us
 
 
 def _recurrent_loop(place: Line, sequence: str, asked: Asked) -> RecurrentLoop | None:
@@ -298,8 +294,8 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
                 yield of, _number(along[0]) if along else 0
             case source:
                 yield source, 0
-    counters = {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
-    for node in (part for statement in loop.body for part in ast.walk(statement)):
+    counters = names_in(loop.target)
+    for node in nodes_in(*loop.body):
         match node:
             case ast.Subscript(value=of, slice=ast.Tuple(elts=parts), ctx=ast.Load()):
                 axes = [number for number, part in enumerate(parts) if _is_in(part, counters)]
@@ -320,7 +316,7 @@ def _as_method(call: ast.Call) -> ast.expr:
 def _written_to(loop: ast.For | ast.AsyncFor) -> set[str]:
     """Return what the loop itself fills: a buffer of a rollout is not there as a whole."""
     found: set[str] = set()
-    for node in (part for statement in loop.body for part in ast.walk(statement)):
+    for node in nodes_in(*loop.body):
         match node:
             case ast.Subscript(value=of, ctx=ast.Store()):
                 found.add(ast.unparse(of))

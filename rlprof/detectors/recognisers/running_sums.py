@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from rlprof.source.container_types import PLAIN_CALLS
 from rlprof.syntax.module import PARSED_FILES, called_name, parse, variables_assigned
+from rlprof.syntax.nodes import calls_in, lines_of, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,14 @@ def running_sums(text: str) -> Mapping[int, RunningSum]:
     for loop in ast.walk(module.tree) if module else ():
         container = _summed(loop) if isinstance(loop, ast.For) else ""
         if container and isinstance(loop, ast.For):
-            lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+            lines = lines_of(loop)
             found |= dict.fromkeys(lines, RunningSum(container, lines[0], lines[-1]))
     return found
 
 
 def _summed(loop: ast.For) -> str:
     """Return what the loop goes through until a sum of its items reaches something; empty for other loops."""
-    calls = {called_name(call) for call in ast.walk(loop) if isinstance(call, ast.Call)}
+    calls = {called_name(call) for call in calls_in(loop)}
     if not calls <= PLAIN_CALLS - {"append"} or not all(map(_is_plain, loop.body)):
         return ""
     turn = variables_assigned(loop.target)
@@ -51,7 +52,7 @@ def _summed(loop: ast.For) -> str:
         if isinstance(stop, ast.If) and any(
             isinstance(inner, ast.Return | ast.Break) for inner in stop.body
         ):
-            tested = {name.id for name in ast.walk(stop.test) if isinstance(name, ast.Name)}
+            tested = names_in(stop.test)
             if compared := tested & sums.keys():
                 return sums[min(compared)]
     return ""

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line
 from rlprof.source.value import Value
-from rlprof.source.values import Values
-from rlprof.syntax.assignments import assigned
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
+from rlprof.syntax.nodes import assigned
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -83,13 +83,11 @@ class RepeatedWork:
     nodes: set[int] = field(default_factory=set)
 
 
-class SameInputs:
+class SameInputs(SteadySearch):
     """Finds pure work whose inputs were the same at each look."""
 
     def __init__(self, profile: Profile) -> None:
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._values = Values(profile.values)
-        self._tree = profile.steady
+        super().__init__(profile)
         self._known: dict[Frame, PureWork | None] = {}
 
     def found(self) -> Collection[RepeatedWork]:
@@ -97,11 +95,11 @@ class SameInputs:
         found: dict[tuple[str, str, bool], RepeatedWork] = {}
         inside: set[int] = set()
         refused: set[tuple[str, str, bool]] = set()
-        for node in self._tree.hot_nodes() if self._values else ():
-            if self._tree.nodes[node].parent in inside:
+        for node in self.tree.hot_nodes() if self.values else ():
+            if self.tree.nodes[node].parent in inside:
                 inside.add(node)
                 continue
-            frame = self._tree.frame(node)
+            frame = self.tree.frame(node)
             work = self._work(frame) if self.lines.is_yours(frame) else None
             if work is None or not self.lines.is_repeated(node):
                 continue
@@ -121,20 +119,20 @@ class SameInputs:
 
     def place(self, node: int, work: PureWork) -> Line:
         """Where a function is called, if that is a line of the user's; else where the work is."""
-        caller = self.lines.owner(self._tree.nodes[node].parent)
+        caller = self.lines.owner(self.tree.nodes[node].parent)
         return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
 
     def is_as_read(self, node: int, pure: Pure) -> bool:
         """Tell whether what runs there is what the source says."""
-        frame = self._tree.frame(node)
+        frame = self.tree.frame(node)
         return not self._is_overridden(frame, pure) and not self._does_more(node, pure)
 
     def _makes_an_environment(self, node: int) -> bool:
         """Tell whether it is a part of making an environment: that this is made anew is the cause."""
-        for around in (node, *self._tree.ancestors(node)):
-            frame = self._tree.frame(around)
+        for around in (node, *self.tree.ancestors(node)):
+            frame = self.tree.frame(around)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-            function = module.function_at(frame.line) if module else None
+            function = self.lines.function(frame) if module else None
             if module is not None and function is not None and function.node.name == "__init__":
                 methods = {
                     other.node.name
@@ -155,10 +153,10 @@ class SameInputs:
             for text, value in inputs
         )
         is_call = bool(work.pure.function)
-        caller = self.lines.owner(self._tree.nodes[node].parent) if is_call else node
+        caller = self.lines.owner(self.tree.nodes[node].parent) if is_call else node
         if work.again or work.searched or not may_be or caller == NO_PARENT:
             return False
-        frame = self._tree.frame(caller)
+        frame = self.tree.frame(caller)
         module = self.lines.module(frame.file)
         loop = module.innermost_loop(frame.line) if module else None
         if module is None or loop is None:
@@ -167,18 +165,17 @@ class SameInputs:
         return any(
             variables_read(*call.args) & returned
             for statement in module.statements_at(frame.line)
-            for call in statement.walk()
-            if isinstance(call, ast.Call)
+            for call in statement.calls()
         )
 
     def _does_more(self, node: int, pure: Pure) -> bool:
         """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one
         that was.
         """
-        own = self._tree.frame(node)
+        own = self.tree.frame(node)
         module = self.lines.module(own.file)
-        for below in self._tree.subtree(node):
-            frame = self._tree.frame(below)
+        for below in self.tree.subtree(node):
+            frame = self.tree.frame(below)
             is_own = frame.file == own.file and (
                 frame.line in pure.lines
                 or (module is not None and only_computes_at(module, frame.line))
@@ -191,7 +188,7 @@ class SameInputs:
 
     def _work(self, frame: Frame) -> PureWork | None:
         if frame not in self._known:
-            module = self.lines.module(frame.file) if self._values.has(frame.file) else None
+            module = self.lines.module(frame.file) if self.values.has(frame.file) else None
             around = [
                 (pure, inputs)
                 for pure in (pure_at(module, frame) if module else ())
@@ -206,7 +203,7 @@ class SameInputs:
 
     def _inputs(self, frame: Frame, pure: Pure) -> Mapping[str, Value] | None:
         """Return what pure work was seen to depend on; None where one input was not, or a method may be another one than was read."""
-        known = self._values.between(frame.file, pure.lines, frame.function)
+        known = self.values.between(frame.file, pure.lines, frame.function)
         inputs = {
             operand.text: value for operand in pure.inputs if (value := known.get(operand.text))
         }
@@ -215,7 +212,7 @@ class SameInputs:
 
     def _is_overridden(self, frame: Frame, pure: Pure) -> bool:
         """Tell whether methods of its object are called, and that is of a class in another file which has methods of these names, too."""
-        own = self._values.within(frame.file, frame.function).get("self")
+        own = self.values.within(frame.file, frame.function).get("self")
         module = self.lines.module(frame.file)
         if own is None or module is None or own.file in ("", frame.file):
             return False
@@ -224,8 +221,8 @@ class SameInputs:
             node.func.attr
             for statement in module.statements
             if statement.first_line in pure.lines
-            for node in statement.walk()
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            for node in statement.calls()
+            if isinstance(node.func, ast.Attribute)
         }
         methods = _methods(module)
         if methods.isdisjoint(called):
@@ -235,18 +232,18 @@ class SameInputs:
 
     def _windows(self, frame: Frame, pure: Pure) -> int:
         field = "entered" if pure.function else "reached"
-        known = self._values.between(frame.file, pure.lines, frame.function)
+        known = self.values.between(frame.file, pure.lines, frame.function)
         return max((value.windows(field) for value in known.values()), default=0)
 
     def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
         """The work, if its inputs were compared often enough and never changed."""
         is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value)
-            and not self._values.changes(frame.file, frame.function, text)
+            and not self.values.changes(frame.file, frame.function, text)
             and not self._is_updated(frame, text)
             for text, value in inputs.items()
         )
-        around = self._values.between(frame.file, pure.lines)
+        around = self.values.between(frame.file, pure.lines)
         if not is_same or (pure.is_part and not _is_most(inputs, around)):
             return None
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure))

@@ -13,9 +13,8 @@ from rlprof.detectors.recognisers.small_arrays import (
     SCALAR_CALLS,
     elements_of,
 )
-from rlprof.source.callees import Callee, callee
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import Callee, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, receiver
 
@@ -45,7 +44,7 @@ def calls_by_size(
     large: set[str] = set()
     is_whole = True
     for statement in statements:
-        for call in (node for node in statement.walk() if isinstance(node, ast.Call)):
+        for call in statement.calls():
             called = callee(call, known, module)
             name = called.name.rpartition(".")[2] or called_name(call)
             owner = receiver(call)

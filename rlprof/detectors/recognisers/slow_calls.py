@@ -5,24 +5,27 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
+from rlprof.detectors.recognisers.line_time import SteadySearch, scaled
 from rlprof.detectors.recognisers.slow_lines import SlowLines, SlowOnLine
-from rlprof.detectors.recognisers.transport import below
+from rlprof.detectors.recognisers.transport import below, most_transport_us
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
+from rlprof.model.calltree import sum_costs
+from rlprof.model.counters import IPC_MESSAGES
 from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.diagonals import takes_diagonals
-from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.source.values import Values, value_of
+from rlprof.source.lines import Line, last_name
+from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.nodes import given_to
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 _MOSTLY: Final = 0.5
@@ -41,15 +44,12 @@ class Spent:
     """Words for what a line works on."""
 
 
-class SlowCalls:
+class SlowCalls(SteadySearch):
     """Finds them, and the time that they take."""
 
     def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._tree = profile.steady
-        self.lines = UserLines(profile.steady, profile.sources, profile.started_package)
-        self._values = Values(profile.values)
-        self._slow_lines = SlowLines(self.lines, self._values)
+        super().__init__(profile)
+        self._slow_lines = SlowLines(self.lines, self.values)
         self._diagonal: dict[str, bool] = {}
         """By class, as far as asked."""
         self.spent: dict[SlowCall, Spent] = defaultdict(Spent)
@@ -67,7 +67,7 @@ class SlowCalls:
 
     def _look_at_calls(self) -> None:
         """Take in the calls that are written in Python, which have frames of their own."""
-        tree = self._tree
+        tree = self.tree
         asking: dict[SlowCall, dict[int, Line]] = defaultdict(dict)
         in_steps: dict[SlowCall, dict[int, Line]] = defaultdict(dict)
         others: dict[int, tuple[SlowCall, Line]] = {}
@@ -109,17 +109,17 @@ class SlowCalls:
 
     def _take_in(self, top: int, call: SlowCall, line: Line) -> None:
         spent, goes = self.spent[call], self._own_work(top, call) - self._within(top, call.works)
-        us = self._us(goes)
+        us = self.tree.cost_of(goes).wall_us
         spent.nodes[call.removable].update(goes)
         spent.weights[line] += us
-        spent.called[last_name(self._tree.frame(top).function)] += us
+        spent.called[last_name(self.tree.frame(top).function)] += us
 
     def _is_in_a_step(self, owner: int) -> bool:
         """Tell whether the nearest function above that begins an episode, or goes on with it, is the step of an environment, which comes here
         each time.
         """
-        for node in (owner, *self._tree.ancestors(owner)):
-            frame = self._tree.frame(node)
+        for node in (owner, *self.tree.ancestors(owner)):
+            frame = self.tree.frame(node)
             conditions = (
                 test for statement in self.lines.statements(frame) for test in statement.conditions
             )
@@ -127,7 +127,7 @@ class SlowCalls:
                 return False
             name = last_name(frame.function)
             if name in ("step", "reset"):
-                return name == "step" and self._profile.parts[node] == ENVIRONMENT
+                return name == "step" and self.profile.parts[node] == ENVIRONMENT
         return False
 
     def _look_at_steps(
@@ -139,13 +139,13 @@ class SlowCalls:
         for top, line in tops.items():
             by_line[line].append(top)
         for line, calls in by_line.items():
-            frame = self._tree.frame(self._tree.nodes[calls[0]].parent)
+            frame = self.tree.frame(self.tree.nodes[calls[0]].parent)
             nodes = [
                 node for statement in self.lines.statements(frame) for node in statement.walk()
             ]
             asked = sum(isinstance(node, ast.Call | ast.BinOp | ast.Subscript) for node in nodes)
-            us = sum(self._us(self._own_work(top, call)) for top in calls)
-            most_us = call.each_step_up_to_us * max(1, asked) * self._profile.steady_steps
+            us = sum(self.tree.cost_of(self._own_work(top, call)).wall_us for top in calls)
+            most_us = call.each_step_up_to_us * max(1, asked) * self.profile.steady_steps
             for top in calls if us <= most_us else ():
                 self._take_in(top, call, line)
                 functions.add(self._asked_in(top))
@@ -154,22 +154,20 @@ class SlowCalls:
 
     def _asked_in(self, top: int) -> tuple[str, str, str]:
         """The library that is called, and the function that calls it."""
-        owner = self._tree.frame(self._caller(top))
-        return installed_package(self._tree.frame(top).file), owner.file, owner.function
+        owner = self.tree.frame(self._caller(top))
+        return installed_package(self.tree.frame(top).file), owner.file, owner.function
 
     def _own_work(self, top: int, call: SlowCall) -> set[int]:
         """The nodes of a call, without the program's own work that it asks for: ``statistics.mean(episode(s) for s in seeds)``."""
         if call.calls_yours:
-            return set(self._tree.subtree(top))
-        return set(
-            self._tree.subtree(top, lambda node: self.lines.is_yours(self._tree.frame(node)))
-        )
+            return set(self.tree.subtree(top))
+        return set(self.tree.subtree(top, lambda node: self.lines.is_yours(self.tree.frame(node))))
 
     def _look_at_answers(self, call: SlowCall, asking: Mapping[int, Line]) -> None:
         """Take in calls that another process answers."""
-        tree, spent = self._tree, self.spent[call]
+        tree, spent = self.tree, self.spent[call]
         nodes = {node for top in asking for node in tree.subtree(top)}
-        answered = AnsweredCalls(self._profile, call, nodes)
+        answered = AnsweredCalls(self.profile, call, nodes)
         spent.nodes[answered.removable].update(nodes)
         if answered.answering:
             spent.nodes[answered.removable_of_answers].update(answered.answering)
@@ -181,38 +179,35 @@ class SlowCalls:
     def _entry_name(self, top: int) -> str:
         """The function that the user's line calls: ``top``, or what a library has generated around it."""
         owner, entry = self._caller(top), top
-        while self._tree.nodes[entry].parent != owner:
-            entry = self._tree.nodes[entry].parent
-        return last_name(self._tree.frame(entry).function)
+        while self.tree.nodes[entry].parent != owner:
+            entry = self.tree.nodes[entry].parent
+        return last_name(self.tree.frame(entry).function)
 
     def _is_overhead(self, top: int, call: SlowCall) -> bool:
         """Tell whether most of a call is spent on what does not depend on how much it works on."""
-        most_us = _MOSTLY * self._tree.total_cost(top).wall_us
-        if call.checks and self._us(self._within(top, call.checks)) <= most_us:
+        most_us = _MOSTLY * self.tree.total_cost(top).wall_us
+        if call.checks and self.tree.cost_of(self._within(top, call.checks)).wall_us <= most_us:
             return False
-        return not call.works or self._us(self._within(top, call.works)) < most_us
+        return not call.works or self.tree.cost_of(self._within(top, call.works)).wall_us < most_us
 
     def _within(self, top: int, files: str) -> set[int]:
         """Nodes of a call in ``files``, with what they call; none where no files are given."""
         if not files:
             return set()
-        called = [self._tree.nodes[node] for node in sorted(self._tree.subtree(top))]
+        called = [self.tree.nodes[node] for node in sorted(self.tree.subtree(top))]
         return below(called, (node.id for node in called if re.search(files, node.frame.file)))
-
-    def _us(self, nodes: Iterable[int]) -> int:
-        return sum(self._tree.self_cost(node).wall_us for node in nodes)
 
     def _fits(self, owner: int, top: int, call: SlowCall) -> bool:
         """Tell whether what it is called with was seen to be of a size for which there is a cheaper way."""
         if not call.from_numbers and not call.up_to_numbers:
             return True
-        frame, name = self._tree.frame(owner), last_name(self._tree.frame(top).function)
+        frame, name = self.tree.frame(owner), last_name(self.tree.frame(top).function)
         seen = [
             value
             for statement, called in self._calls_of(owner, name)
-            for argument in (*called.args, *(keyword.value for keyword in called.keywords))
+            for argument in given_to(called)
             for operand in _by_element(argument)
-            if (value := value_of(operand, self._values.of(frame.file, statement))) is not None
+            if (value := value_of(operand, self.values.of(frame.file, statement))) is not None
         ]
         if call.from_numbers:
             shapes = [value.shape for value in seen if value.shape]
@@ -222,7 +217,7 @@ class SlowCalls:
 
     def _only_checks(self, owner: int) -> bool:
         """Tell whether the answer decides about nothing but an error."""
-        nodes = [each.node for each in self.lines.statements(self._tree.frame(owner))]
+        nodes = [each.node for each in self.lines.statements(self.tree.frame(owner))]
         return bool(nodes) and all(map(_is_check, nodes))
 
     def _is_given(self, owner: int, top: int) -> bool:
@@ -232,15 +227,15 @@ class SlowCalls:
 
     def _calls_of(self, owner: int, name: str) -> Iterator[tuple[Statement, ast.Call]]:
         """Yield the calls of that name on the user's line, with their statements."""
-        for statement in self.lines.statements(self._tree.frame(owner)):
-            for call in statement.walk():
-                if isinstance(call, ast.Call) and called_name(call) == name:
+        for statement in self.lines.statements(self.tree.frame(owner)):
+            for call in statement.calls():
+                if called_name(call) == name:
                     yield statement, call
 
     def _are_diagonal(self, of_class: str) -> bool:
         """Tell whether all matrices that objects of a class are made of are diagonal, in each file of the user's that makes some."""
         if of_class not in self._diagonal:
-            modules = (self.lines.module(file) for file in self._profile.sources)
+            modules = (self.lines.module(file) for file in self.profile.sources)
             told = [takes_diagonals(module, of_class) for module in modules if module is not None]
             known = [answer for answer in told if answer is not None]
             self._diagonal[of_class] = bool(known) and all(known)
@@ -248,13 +243,13 @@ class SlowCalls:
 
     def _is_something_else(self, owner: int, top: int, call: SlowCall) -> bool:
         """Tell whether it is one of the methods that ``call`` leaves out."""
-        frame, name = self._tree.frame(owner), self._entry_name(top)
+        frame, name = self.tree.frame(owner), self._entry_name(top)
         types = {
             value.type
             for statement in self.lines.statements(frame)
             for called in statement.walk()
             if isinstance(called, ast.Attribute) and called.attr == name
-            if (value := value_of(called.value, self._values.of(frame.file, statement)))
+            if (value := value_of(called.value, self.values.of(frame.file, statement)))
         }
         return bool(call.but_for) and any(
             re.search(call.but_for, f"{type_}.{name}") for type_ in types or {""}
@@ -262,27 +257,27 @@ class SlowCalls:
 
     def _caller(self, top: int, through: str = "") -> int:
         """Who calls it, but for what a library has generated in between, and files of it that match ``through``."""
-        owner = self._tree.nodes[top].parent
-        while owner != NO_PARENT and _is_between(self._tree.frame(owner).file, through):
-            owner = self._tree.nodes[owner].parent
+        owner = self.tree.nodes[top].parent
+        while owner != NO_PARENT and _is_between(self.tree.frame(owner).file, through):
+            owner = self.tree.nodes[owner].parent
         return owner
 
     def _named(self, owner: int) -> int:
         """The line that makes an object, of one that its ``__init__`` calls."""
-        parent = self._tree.nodes[owner].parent
+        parent = self.tree.nodes[owner].parent
         while (
-            last_name(self._tree.frame(owner).function) == "__init__"
+            last_name(self.tree.frame(owner).function) == "__init__"
             and parent != NO_PARENT
-            and self.lines.is_yours(self._tree.frame(parent))
+            and self.lines.is_yours(self.tree.frame(parent))
         ):
-            owner, parent = parent, self._tree.nodes[parent].parent
+            owner, parent = parent, self.tree.nodes[parent].parent
         return owner
 
     def _look_at_lines(self) -> None:
         """Take in what is done in C, on lines whose values were seen."""
-        tree = self._tree
+        tree = self.tree
         found: dict[tuple[str, int], SlowOnLine | None] = {}
-        for node in tree.hot_nodes() if self._values else ():
+        for node in tree.hot_nodes() if self.values else ():
             frame = tree.frame(node)
             if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
                 continue
@@ -303,9 +298,7 @@ class SlowCalls:
                 else []
             )
             spent.nodes[done.part].update((node, *below))
-            spent.weights[line] += sum(
-                tree.self_cost(claimed).wall_us for claimed in (node, *below)
-            )
+            spent.weights[line] += tree.cost_of((node, *below)).wall_us
             spent.seen[line] = done.seen
 
 
@@ -339,3 +332,58 @@ def _is_between(file: str, through: str) -> bool:
 
 def _is_slow(frame: Frame) -> bool:
     return origin(frame) is not Origin.YOURS and slow_call_of(frame) is not None
+
+
+class AnsweredCalls:
+    """The calls of one kind in the steady phase, on both sides."""
+
+    def __init__(self, profile: Profile, call: SlowCall, asking: Collection[int]) -> None:
+        """``asking`` are the nodes of those who call."""
+        tree = profile.steady
+        self._removable = call.removable
+        self._asked = sum_costs(map(tree.self_cost, asking))
+        counts = {IPC_MESSAGES: profile.counts.get(IPC_MESSAGES, 0.0)}
+        self._most_us = most_transport_us(counts)
+        # In a queue's ``get`` the rest may be a wait for who fills the queue.
+        self.asking_us = min(self._asked.busy_us, self._most_us)
+        """Time in which those who call work on it."""
+        answering = _answering(tree.nodes, call)
+        self.answering = frozenset(node for node in answering if tree.self_cost(node).busy_us)
+        self._answers = sum_costs(map(tree.self_cost, self.answering))
+        # Each of those who call may wait for as long as one answer is worked on.
+        self._answers_us = len(profile.critical.threads) * sum(
+            cost.busy_us
+            for activity in profile.activities
+            for node, cost in activity.tree.self_costs()
+            if node in answering
+        )
+
+    @property
+    def part_of_work(self) -> float:
+        """Part of what those who call are seen to work there that the messages can have taken."""
+        return self.asking_us / max(1, self._asked.busy_us)
+
+    @property
+    def removable(self) -> Range:
+        """Part of the time of those who call that goes; of their waits, up to what the answers take."""
+        most = min(self._asked.wall_us, self._most_us, self.asking_us + self._answers_us)
+        (low, high), whole = self._removable, max(1, self._asked.wall_us)
+        return Range(low * self.asking_us / whole, high * most / whole)
+
+    @property
+    def removable_of_answers(self) -> Range:
+        """The same of ``answering``, where it is among what bounds the run."""
+        return scaled(self._removable, self._answers.busy_us / max(1, self._answers.wall_us))
+
+
+def _answering(nodes: Sequence[Node], call: SlowCall) -> frozenset[int]:
+    """Nodes of what answers: without the methods of objects that it keeps for others, which are their work."""
+    found: set[int] = set()
+    for number, parent, frame in nodes:
+        if origin(frame) is Origin.STDLIB and (parent in found or _answers(frame, call)):
+            found.add(number)
+    return frozenset(found)
+
+
+def _answers(frame: Frame, call: SlowCall) -> bool:
+    return last_name(frame.function) == call.answered_by and slow_call_of(frame) == call

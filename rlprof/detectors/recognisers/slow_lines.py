@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
-from rlprof.detectors.recognisers.object_arrays import done_to_objects
-from rlprof.detectors.recognisers.weighted_draws import drawn_by_odds
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.finding import Range
@@ -17,8 +15,47 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
-from rlprof.syntax.module import Statement, called_name, variables_assigned
+from rlprof.syntax.module import (
+    SourceModule,
+    Statement,
+    called_name,
+    variables_assigned,
+    variables_read,
+)
 from rlprof.syntax.pure_calls import hardly_works
+
+DRAWN: Final = SlowCall(
+    "choice(p=...) goes through all probabilities",
+    "Keep the priorities in a sum tree, in which a draw and a change take some steps however many there are. Or draw by "
+    "np.searchsorted(np.cumsum(p), rng.random(k)), without the checks that choice makes.",
+    # 64 draws from 1 000 to 100 000: the second leaves 0.47 to 0.49 (benchmarks/replaced_calls.py, numpy 2.4).
+    Range(0.45, 0.95),
+)
+
+_MOST_STEPS_TO_ODDS: Final = 4
+"""Assignments between the priorities and the odds."""
+_OF_ODDS: Final = (ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.keyword, ast.expr_context, ast.Subscript, ast.Slice)  # fmt: skip
+_LONG_TO_DRAW: Final = 1_000
+"""Probabilities, each of which takes some ns to add up and to check."""
+
+OBJECTS: Final = SlowCall(
+    "numpy computes with arrays of Python objects",
+    "Make the array one of numbers, once, where it is made: array.astype(np.float32), or table[columns].to_numpy(dtype=np.float32). A single column of "
+    "another kind (bool, text, None) makes pandas hand out objects for all.",
+    # benchmarks/replaced_calls.py: of 64 numbers 0.42 to 0.95 is left, of 1 440 0.04 to 0.23, of 10 000 0.02 to 0.06.
+    Range(0.35, 0.99),
+)
+OF_MANY: Final = Range(0.8, 0.99)
+"""Part that goes of arrays of ``_MANY`` numbers and more."""
+
+_MANY: Final = 1_000
+_SOME: Final = 200
+"""Numbers from which on it is told."""
+
+_ARITHMETIC: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
+_REDUCES: Final = frozenset(
+    {"mean", "std", "var", "sum", "prod", "max", "min", "dot", "cumsum", "clip", "astype"}
+)
 
 LEAST_BESIDE_OTHERS: Final = 0.3
 """Part of a line's time that goes, at least, where the line calls something else, too."""
@@ -58,7 +95,7 @@ class SlowLines:
         """Yield what is slow on a line."""
         for statement in self._lines.statements(frame):
             known = self._values.of(frame.file, statement)
-            calls = [node for node in statement.walk() if isinstance(node, ast.Call)]
+            calls = list(statement.calls())
             for call in calls:
                 name = _seen_name(call, known)
                 if name in _IN_C and not self._is_meant(call, _IN_C[name], statement, frame):
@@ -142,3 +179,114 @@ def _class_of(owner: ast.expr, statement: Statement, known: Mapping[str, Value])
         return statement.function.class_name
     value = value_of(owner, known)
     return last_name(value.type) if value is not None else ""
+
+
+def done_to_objects(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
+    """Return what ``statement`` computes with an array that was seen to hold objects. Only numbers can be divided or have a mean."""
+    found: list[Value] = []
+    sizes: list[int] = []
+    calls = 0
+    for operand, is_of_call in _computed_with(statement, known):
+        array = _without_index(operand)
+        if (value := _objects(array, known)) is not None:
+            calls += is_of_call
+            found.append(value)
+            sizes += [value.numbers or 0] if array is operand else []
+    match statement.node:
+        case ast.Assign(targets=[target]) if (made := _objects(target, known)) is not None:
+            sizes.append(made.numbers or 0)
+    largest = max(found, key=lambda value: value.numbers or 0, default=None)
+    if largest is None or (largest.numbers or 0) < _SOME:
+        return None
+    many = max(sizes, default=0) >= _MANY
+    return OnList(OBJECTS, largest.in_words(), calls, OF_MANY if many else None)
+
+
+def _objects(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
+    value = value_of(expression, known)
+    is_of_objects = value is not None and value.fields.get("dtype", "").startswith("O")
+    return value if is_of_objects else None
+
+
+def _computed_with(
+    statement: Statement, known: Mapping[str, Value]
+) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield what arithmetic is done with, and whether a call does it."""
+    for node in statement.walk():
+        match node:
+            case ast.BinOp(left, operator, right) if isinstance(operator, _ARITHMETIC):
+                yield left, False
+                yield right, False
+            case ast.Call(func=ast.Attribute(value=owner)) if called_name(node) in _REDUCES:
+                value = value_of(owner, known)
+                is_of_module = value is not None and value.type == "module"
+                yield from ((each, True) for each in (node.args[:1] if is_of_module else [owner]))
+
+
+def _without_index(operand: ast.expr) -> ast.expr:
+    while isinstance(operand, ast.Subscript):
+        operand = operand.value
+    return operand
+
+
+def drawn_by_odds(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> OnList | None:
+    """Return the draw of ``statement``, or the odds that it makes for one."""
+    for call in _draws(statement):
+        if seen := _drawn(call, known):
+            return OnList(DRAWN, seen, calls=1)
+    seen = _made_to_draw_from(statement, known, module)
+    # One way to draw needs the odds all the same, so that less of their time may go than of the draw's.
+    return OnList(DRAWN, seen, calls=None) if seen else None
+
+
+def _draws(statement: Statement) -> Iterator[ast.Call]:
+    for node in statement.calls():
+        if called_name(node) == "choice":
+            yield node
+
+
+def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:
+    """The probabilities in words, where they were seen to be many."""
+    for keyword in call.keywords:
+        value = value_of(keyword.value, known) if keyword.arg == "p" else None
+        if value is not None and (value.numbers or 0) >= _LONG_TO_DRAW:
+            return f"{ast.unparse(keyword.value)}: {value.in_words()}"
+    return ""
+
+
+def _made_to_draw_from(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> str:
+    """The array in words, where all that the statement does is to make of it the odds of a draw in the same function: what a sum tree has
+    no need of.
+    """
+    match statement.node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=made):
+            pass
+        case _:
+            return ""
+    if not all(isinstance(part, _OF_ODDS) for part in ast.walk(made)):
+        return ""
+    own = module.of_function(statement.function)
+    odds = {
+        word.value.id
+        for other in own
+        for call in _draws(other)
+        for word in call.keywords
+        if word.arg == "p" and isinstance(word.value, ast.Name)
+    }
+    for _ in range(_MOST_STEPS_TO_ODDS):
+        for other in own:
+            match other.node:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value) if target in odds:
+                    odds |= variables_read(value)
+    if name not in odds:
+        return ""
+    for part in ast.walk(made):
+        operand = part if isinstance(part, ast.Name | ast.Attribute) else None
+        seen = value_of(operand, known) if operand is not None else None
+        if operand is not None and seen is not None and (seen.numbers or 0) >= _LONG_TO_DRAW:
+            return f"{ast.unparse(operand)}: {seen.in_words()}"
+    return ""

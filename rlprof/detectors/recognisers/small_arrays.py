@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.source.written_names import NUMPY, name_key, root_name
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.imports import NUMPY, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -22,6 +21,7 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
+from rlprof.syntax.nodes import assigned
 
 FEW: Final = calibrated(
     8,

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.source.callees import Callee
+from rlprof.source.values import Callee
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import nodes_in
 
 MAX_STATEMENTS: Final = 12
 """A longer function does more than pass a message on."""
@@ -139,13 +140,13 @@ def _uses(name: str, function: Function, body: Sequence[Statement]) -> list[Stat
     """The statements that use the parameter; None where it is used on no condition, or to find out whether it holds."""
     statements = [using for using in body if any(_reads(node, name) for node in using.walk())]
     told = sum(_reads(node, name) for using in statements for node in using.walk())
-    inside = sum(_reads(node, name) for part in function.node.body for node in ast.walk(part))
+    inside = sum(_reads(node, name) for node in nodes_in(*function.node.body))
     if told != inside:
         return None  # A function within it has it, too.
     for statement in statements:
         if not statement.conditions or isinstance(statement.node, ast.If | ast.While):
             return None
-        if any(_reads(node, name) for test in statement.conditions for node in ast.walk(test)):
+        if any(_reads(node, name) for node in nodes_in(*statement.conditions)):
             return None
     return statements
 

@@ -8,16 +8,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import Around, Turned, around
 from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.module import Function, SourceModule
+from rlprof.syntax.nodes import lines_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure import Pure, pure_at
 from rlprof.syntax.turn_changes import Changes, TurnChanges
@@ -66,17 +68,15 @@ class _SameForAll(NamedTuple):
     """True if its turns move parameters of networks."""
 
 
-class TurnInvariants:
+class TurnInvariants(SteadySearch):
     """Finds them in the steady phase."""
 
     def __init__(
         self, profile: Profile, lines: UserLines, is_as_read: Callable[[int, Pure], bool]
     ) -> None:
         """``is_as_read``: whether what runs below the node of a pure function is what the source says."""
-        self._tree = profile.steady
-        self._lines = lines
+        super().__init__(profile, lines)
         self._is_as_read = is_as_read
-        self._values = Values(profile.values)
         self._parameters = Parameters(profile.sources, profile.run.command)
         yours = (file for file in profile.sources if lines.is_yours(Frame(file, "", 0)))
         modules = map(lines.module, yours)
@@ -86,21 +86,21 @@ class TurnInvariants:
     def found(self) -> Collection[Invariant]:
         found: dict[tuple[str, str], Invariant] = {}
         inside: set[int] = set()
-        for node in [] if self._changes.others_may_write else self._tree.hot_nodes():
-            if self._tree.nodes[node].parent in inside:
+        for node in [] if self._changes.others_may_write else self.tree.hot_nodes():
+            if self.tree.nodes[node].parent in inside:
                 inside.add(node)
                 continue
             stack = self._stack(node)
-            told = self._of(tuple(self._tree.frame(level) for level in stack))
+            told = self._of(tuple(self.tree.frame(level) for level in stack))
             if told is None or not self._is_as_read(node, told.pure):
                 continue
             if self._is_refuted(stack[0], stack[told.above], told):
                 continue
             inside.add(node)
-            own, turn = self._tree.frame(node), self._lines.line(stack[told.above])
+            own, turn = self.tree.frame(node), self.lines.line(stack[told.above])
             one = found.setdefault((own.file, told.pure.function), Invariant(told.pure))
             one.nodes.add(node)
-            one.weights[turn] += self._tree.total_cost(node).wall_us
+            one.weights[turn] += self.tree.total_cost(node).wall_us
             one.between.update(told.between)
             one.inputs.update(told.inputs)
             one.turns.add(told.turns)
@@ -108,10 +108,10 @@ class TurnInvariants:
 
     def _is_refuted(self, own: int, turn: int, told: _Read) -> bool:
         """Tell whether inputs were seen to change, though the loop has no other around it that could have changed them."""
-        frame, above = self._tree.frame(own), self._tree.nodes[turn].parent
-        if not told.is_outermost or (above != NO_PARENT and self._lines.is_repeated(above)):
+        frame, above = self.tree.frame(own), self.tree.nodes[turn].parent
+        if not told.is_outermost or (above != NO_PARENT and self.lines.is_repeated(above)):
             return False
-        known = self._values.between(frame.file, told.pure.lines, frame.function)
+        known = self.values.between(frame.file, told.pure.lines, frame.function)
         return any(
             operand.text in known and known[operand.text].changed for operand in told.pure.inputs
         )
@@ -120,10 +120,10 @@ class TurnInvariants:
         """Return the node and those above it, as far as they are of the user's files."""
         found: list[int] = []
         while node != NO_PARENT and len(found) < 2 * _MOST_BETWEEN + 2:
-            if not self._lines.is_yours(self._tree.frame(node)):
+            if not self.lines.is_yours(self.tree.frame(node)):
                 break
             found.append(node)
-            node = self._tree.nodes[node].parent
+            node = self.tree.nodes[node].parent
         return found
 
     def _of(self, frames: tuple[Frame, ...]) -> _Read | None:
@@ -142,7 +142,7 @@ class TurnInvariants:
         between: list[str] = []
         called: set[str] = set()
         for above, frame in enumerate(frames[1:], 1):
-            module = self._lines.module(frame.file)
+            module = self.lines.module(frame.file)
             if module is None or not inputs or len(between) > _MOST_BETWEEN:
                 return None
             outer = module.function_at(frame.line)
@@ -172,7 +172,7 @@ class TurnInvariants:
         return None
 
     def _pure_function(self, frames: tuple[Frame, ...]) -> tuple[Pure | None, Function | None]:
-        module = self._lines.module(frames[0].file) if frames else None
+        module = self.lines.module(frames[0].file) if frames else None
         if module is None:
             return None, None
         found = (pure for pure in pure_at(module, frames[0]) if pure.function and pure.inputs)
@@ -180,7 +180,7 @@ class TurnInvariants:
 
     def _are_plain(self, own: Frame, pure: Pure) -> bool:
         """Tell whether all inputs were seen, and are numbers, arrays or tensors that no optimizer moves."""
-        known = self._values.between(own.file, pure.lines, own.function)
+        known = self.values.between(own.file, pure.lines, own.function)
         seen = [known.get(operand.text) for operand in pure.inputs]
         return all(
             value is not None
@@ -200,10 +200,10 @@ class TurnInvariants:
         """Return the outermost loop around a call of which no turn changes what it is given."""
         found: _SameForAll | None = None
         for loop in loops.loops:
-            lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+            lines = lines_of(loop)
             networks = {
                 text.rpartition(".")[2]
-                for text, value in self._values.between(frame.file, lines).items()
+                for text, value in self.values.between(frame.file, lines).items()
                 if value.is_network
             }
             changes = self._changes.leaves(
@@ -222,7 +222,7 @@ class TurnInvariants:
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return None if any(isinstance(part, ast.Starred) for part in parts) else len(parts)
         seen: Value | None = value_of(
-            through, self._values.between(turn.file, range(turn.line, turn.line + 1))
+            through, self.values.between(turn.file, range(turn.line, turn.line + 1))
         )
         return seen.length if seen is not None else None
 

@@ -1,4 +1,4 @@
-"""Text that is put into a variable, or handed back in a dictionary, and that nothing in the program's files reads."""
+"""Text that is made there and then: what makes it, and what is put into a variable or handed back and never read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.eager_text import builds_text
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
+
+FORMATTERS: Final = frozenset(
+    {"str", "repr", "ascii", "format", "join", "array2string", "array_repr", "array_str"}
+    | {"dumps", "pformat", "tolist", "to_string", "tabulate"}
+)
+"""Calls that turn a value into text, or only prepare it for that."""
 
 
 class UnreadText(NamedTuple):
@@ -100,9 +105,8 @@ class _Results:
         function = body[0].function
         read = frozenset(variables_read(function.node if function else module.tree))
         for statement in body:
-            for call in statement.walk():
-                if isinstance(call, ast.Call):
-                    self._uses[called_name(call)].append((_target(statement.node, call), read))
+            for call in statement.calls():
+                self._uses[called_name(call)].append((_target(statement.node, call), read))
 
     def are_dropped(self, function: Function, position: int, count: int) -> bool:
         """Tell whether somebody calls the function, and nobody reads that part of its result."""
@@ -129,3 +133,45 @@ def _drops(target: ast.expr | None, read: frozenset[str], position: int, count: 
     elif count:
         return False
     return isinstance(target, ast.Name) and target.id not in read
+
+
+def is_eager_text(expression: ast.expr) -> bool:
+    """Tell whether evaluating ``expression`` formats text there and then."""
+    if isinstance(expression, ast.JoinedStr):
+        return any(isinstance(part, ast.FormattedValue) for part in expression.values)
+    if isinstance(expression, ast.BinOp):
+        if isinstance(expression.op, ast.Mod):
+            return _is_text(expression.left)
+        return isinstance(expression.op, ast.Add) and _is_concatenation(expression)
+    if isinstance(expression, ast.IfExp):
+        return is_eager_text(expression.body) or is_eager_text(expression.orelse)
+    return isinstance(expression, ast.Call) and called_name(expression) in FORMATTERS
+
+
+def builds_text(value: ast.expr | None) -> bool:
+    """The same of a value with a list of texts, too."""
+    if isinstance(value, ast.ListComp | ast.GeneratorExp):
+        return is_eager_text(value.elt)
+    return value is not None and is_eager_text(value)
+
+
+def _is_text(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.JoinedStr) or (
+        isinstance(expression, ast.Constant) and isinstance(expression.value, str)
+    )
+
+
+def _is_concatenation(expression: ast.BinOp) -> bool:
+    """Tell whether text is among the operands of a chain of ``+``, and not text alone."""
+    operands: list[ast.expr] = []
+    pending: list[ast.expr] = [expression]
+    while pending:
+        operand = pending.pop()
+        if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.Add):
+            pending += [operand.left, operand.right]
+        else:
+            operands.append(operand)
+    constant = [isinstance(operand, ast.Constant) for operand in operands]
+    return not all(constant) and any(
+        _is_text(operand) or is_eager_text(operand) for operand in operands
+    )

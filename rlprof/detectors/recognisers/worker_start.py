@@ -1,4 +1,4 @@
-"""Tell what starting workers takes: imports in them, and processes made again and again."""
+"""Tell what starting workers takes: imports in them, and processes made again and again, apart from the start of rlprof's agent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlprof.detectors.recognisers.agent_start import agent_start
 from rlprof.model.calltree import CallTree, handed_down
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, POOLED, Frame, Process
 from rlprof.profile.roles import SERVICES
 from rlprof.source.lines import last_name
-from rlprof.syntax.origin import is_import_machinery
+from rlprof.syntax.origin import installed_package, is_import_machinery
+
+AGENT_FILES: Final = re.compile(r"[/\\]rlprof[/\\]agent[/\\]|[/\\]sitecustomize\.py$")
+"""Files that rlprof brings along: their time is stated as its overhead, and not the user's to make cheaper."""
+
+_SITE: Final = re.compile(r"^<frozen site>$|[/\\]site\.py$")
+_STARTS: Final = "execsitecustomize"
+"""The function of ``site`` that looks for ``sitecustomize``, which is the agent's. Stacks that the clock took of it end
+there, for frames of the agent are left out of them."""
 
 REMADE_ROUNDS: Final = 2.5
 """Processes over those that live side by side, from which on they are made again and again: a worker
@@ -78,7 +85,7 @@ def worker_start(profile: Profile) -> WorkerStart:
         processes=processes,
         at_once=_usually_alive(processes, profile.run.wall_us),
         nodes=nodes,
-        us=sum(profile.start_up.self_cost(node).wall_us for node in nodes),
+        us=profile.start_up.cost_of(nodes).wall_us,
     )
 
 
@@ -222,3 +229,22 @@ def _is_past_its_start(frame: Frame, caller_is: bool) -> bool:
     entry = _entry(frame)
     is_at_work = caller_is and bool(frame.file) and entry != _PREPARES
     return entry == _RUNS or (is_at_work and not _makes(frame))
+
+
+def agent_start(tree: CallTree) -> frozenset[int]:
+    """Nodes in which a process starts the agent. A package that a ``sitecustomize`` of the user's imports is not in it."""
+    known: dict[int, bool] = {NO_PARENT: False}
+    return frozenset(
+        node
+        for node, cost in tree.self_costs()
+        if cost.wall_us and handed_down(tree.nodes, node, _is_of_the_agent, known)
+    )
+
+
+def _is_of_the_agent(frame: Frame, caller_is: bool) -> bool:
+    name = last_name(frame.function)
+    if AGENT_FILES.search(frame.file):
+        return caller_is or name == "<module>"
+    if name == _STARTS and _SITE.search(frame.file):
+        return True
+    return caller_is and not installed_package(frame.file)

@@ -10,8 +10,7 @@ import libcst as cst
 
 from rlprof.fixes.base import CannotFixError, Case, Fix, Rewriting
 from rlprof.fixes.source_tree import SourceTree
-from rlprof.source.written_names import own_name
-from rlprof.syntax.imports import full_name
+from rlprof.syntax.imports import full_name, own_name
 from rlprof.syntax.module import parse
 
 _OPTIMIZERS: Final = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})

@@ -12,8 +12,8 @@ import libcst as cst
 from rlprof.fixes.base import CannotFixError, Case, Fix, Place, Rewriting
 from rlprof.fixes.percent_text import Template, TemplateMaker
 from rlprof.fixes.source_tree import SourceTree, rewritten
-from rlprof.source.callees import callee
 from rlprof.source.message_values import MessageValues
+from rlprof.source.values import callee
 from rlprof.syntax.imports import full_name
 
 _LEVELS: Final = {

@@ -8,7 +8,7 @@ import libcst as cst
 
 from rlprof.fixes.base import CannotFixError, Case, Fix, Rewriting
 from rlprof.fixes.source_tree import SourceTree
-from rlprof.source.distribution_checks import why_checks_stay
+from rlprof.source.caught_errors import why_checks_stay
 from rlprof.syntax.module import parse
 
 _SETTING: Final = "set_default_validate_args"

@@ -10,7 +10,7 @@ import libcst as cst
 
 from rlprof.fixes.base import CannotFixError, Case, Fix, Place, Rewriting
 from rlprof.fixes.source_tree import SourceTree, rewritten
-from rlprof.source.callees import callee
+from rlprof.source.values import callee
 
 _MAKES: Final = frozenset({"torch.tensor", "torch.as_tensor"})
 _OF_TYPE: Final = {

@@ -12,7 +12,7 @@ from rlprof.recording.redaction.arguments import REDACTED, redact_arguments
 from rlprof.recording.redaction.holders import held
 from rlprof.recording.redaction.names import is_often_a_word, is_secret_name, is_vague_name
 from rlprof.recording.redaction.programs import passwords_of_programs
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.nodes import assigned
 
 Given: TypeAlias = Iterator[tuple[str, ast.expr]]
 """Names and what they are given."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from rlprof.recording.redaction.names import is_secret_name, last_word
-from rlprof.syntax.assignments import assigned
+from rlprof.syntax.nodes import assigned
 
 Held: TypeAlias = Iterator[tuple[str, ast.expr]]
 """Names and what the things of that name get."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.dataset_crosses_bus import DETECTOR
-from rlprof.detectors.recognisers.uploads import FEWEST_COPIES
+from rlprof.detectors.dataset_crosses_bus import DETECTOR, FEWEST_COPIES
 from rlprof.model.finding import Finding
 from rlprof.model.recording import SyncSite
 from tests.factories import RunBuilder, a_run

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.debug_modes import DETECTOR, MIN_SHARE
-from rlprof.detectors.recognisers.anomaly_mode import CHECKED_LARGE, CHECKED_SMALL, STACKS
+from rlprof.detectors.debug_modes import CHECKED_LARGE, CHECKED_SMALL, DETECTOR, MIN_SHARE, STACKS
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of

@@ -8,7 +8,7 @@ from rlprof.detectors.gae_loop import (
     REMOVABLE,
     WIDE_REMOVABLE,
 )
-from rlprof.detectors.recognisers.loop_time import MIN_SHARE
+from rlprof.detectors.recognisers.line_time import MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, detect, lines_of, ranked

@@ -5,7 +5,7 @@ import pytest
 from rlprof.detectors.grads_in_rollout import steps_environment
 from rlprof.detectors.recognisers.graph_asked import GraphUse
 from rlprof.detectors.recognisers.graph_use import GraphUses
-from rlprof.source.gradients import switches_off_for_good, without_gradients
+from rlprof.source.updates import switches_off_for_good, without_gradients
 
 
 def use(*body: str) -> GraphUse:

@@ -7,11 +7,11 @@ import pytest
 
 from rlprof.detectors.ipc_per_step import (
     DETECTOR,
+    IN_BATCHES,
     MIN_MESSAGES,
     OUTWEIGHS,
 )
 from rlprof.detectors.recognisers.crew_layouts import crowding
-from rlprof.detectors.recognisers.streams import IN_BATCHES
 from rlprof.detectors.recognisers.transport import LARGE_BYTES
 from rlprof.model.activity import HostLoad
 from rlprof.model.finding import Finding, Range

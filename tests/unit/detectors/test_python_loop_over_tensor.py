@@ -7,7 +7,7 @@ from rlprof.detectors.python_loop_over_tensor import (
     NUMBERS_REMOVABLE,
     ROWS_REMOVABLE,
 )
-from rlprof.detectors.recognisers.loop_time import MIN_SHARE
+from rlprof.detectors.recognisers.line_time import MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of, ranked

@@ -11,8 +11,7 @@ from rlprof.detectors.recognisers.long_lists import (
     SORTED_FOR_PART,
     TEXT,
 )
-from rlprof.detectors.recognisers.object_arrays import OBJECTS, OF_MANY
-from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS
+from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS, OBJECTS, OF_MANY
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.pandas import LIBRARY as PANDAS

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rlprof.pace.pace import measure_pace
-from rlprof.profile.quarters import steady_quarters
+from rlprof.profile.fold import steady_quarters
 from tests.factories import a_run
 from tests.profile_factory import profile_of
 

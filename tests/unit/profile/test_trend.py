@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.profile.trend import memory_trend
+from rlprof.profile.memory import memory_trend
 
 SECOND = 1_000_000
 MIB = 1 << 20

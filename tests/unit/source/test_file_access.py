@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from rlprof.libraries.base import Access
-from rlprof.source.file_access import file_access
+from rlprof.source.outputs import file_access
 from rlprof.source.value import Value
 from rlprof.syntax.module import parse
 from tests.value_factory import a_value

@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from rlprof.source.recurrence import Asked, CallingFunction, asked_in_turn
-from rlprof.source.trails import Touch
+from rlprof.source.recurrent_values import Touch
 from rlprof.source.value import Value
 from rlprof.syntax.module import SourceModule, parse
 from tests.value_factory import a_value

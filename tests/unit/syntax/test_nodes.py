@@ -4,7 +4,18 @@ import ast
 
 import pytest
 
-from rlprof.syntax.assignments import assigned, single_targets, targets_of
+from rlprof.syntax.nodes import (
+    assigned,
+    calls_in,
+    given_to,
+    items_of,
+    lines_of,
+    made_each_turn,
+    names_in,
+    owner_of,
+    single_targets,
+    targets_of,
+)
 
 
 def statement(text: str) -> ast.stmt:
@@ -53,3 +64,46 @@ def test_single_targets_are_all_of_what_is_unpacked():
     (target,) = targets_of(statement("a, (b[0], *c) = x"))
 
     assert [ast.unparse(single) for single in single_targets(target)] == ["a", "b[0]", "*c"]
+
+
+def expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def test_calls_and_names_are_those_anywhere_in_the_parts():
+    parts = [statement("for x in env.step(a): f(g(x))"), expression("h()")]
+
+    assert [ast.unparse(call) for call in calls_in(*parts)] == [
+        "env.step(a)",
+        "f(g(x))",
+        "g(x)",
+        "h()",
+    ]
+    assert names_in(*parts) == {"x", "env", "a", "f", "g", "h"}
+
+
+def test_a_call_tells_what_it_is_given_and_whose_method_it_is():
+    call = next(calls_in(expression("x.mean(1, axis=2)")))
+
+    assert [ast.unparse(each) for each in given_to(call)] == ["1", "2"]
+    assert [ast.unparse(each) for each in owner_of(call)] == ["x"]
+    assert owner_of(next(calls_in(expression("mean(x)")))) == []
+
+
+def test_a_compound_statement_has_the_lines_of_its_body():
+    assert lines_of(statement("\nfor x in y:\n    f(\n        x)\n")) == range(2, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "items"), [("a[0, 1]", ["0", "1"]), ("a[0]", ["0"]), ("a[[0, 1]]", ["[0, 1]"])]
+)
+def test_an_index_has_the_items_of_its_tuple(text, items):
+    assert [ast.unparse(item) for item in items_of(expression(text).slice)] == items
+
+
+def test_a_comprehension_of_a_dictionary_makes_two():
+    assert [ast.unparse(made) for made in made_each_turn(expression("{k: v for k in x}"))] == [
+        "k",
+        "v",
+    ]
+    assert len(made_each_turn(expression("[k for k in x]"))) == 1

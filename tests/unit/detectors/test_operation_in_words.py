@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.hot_spot import operation_in_words
 from rlprof.model.recording import SeenValue
-from rlprof.source.operations import operation_in_words
 from rlprof.source.value import Value
 from rlprof.syntax.module import parse
 

@@ -1,0 +1,107 @@
+"""What a part of a syntax tree holds: the calls and names in it, its lines, what a call is given, and what is assigned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+
+def nodes_in(*parts: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts and all that is in them."""
+    for part in parts:
+        yield from ast.walk(part)
+
+
+def calls_in(*parts: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls anywhere in the parts."""
+    return (node for node in nodes_in(*parts) if isinstance(node, ast.Call))
+
+
+def names_in(*parts: ast.AST) -> set[str]:
+    """The plain variables, functions and modules named anywhere in the parts."""
+    return {node.id for node in nodes_in(*parts) if isinstance(node, ast.Name)}
+
+
+def given_to(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, by place or by name."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def items_of(node: ast.expr) -> list[ast.expr]:
+    """The elements of a tuple that is written out; of anything else, itself."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def made_each_turn(
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+) -> list[ast.expr]:
+    """What a comprehension makes in each turn: of a dictionary, a key and a value."""
+    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+
+
+def owner_of(call: ast.Call) -> list[ast.expr]:
+    """The one whose method is called: ``x`` of ``x.mean()``; empty for a plain function."""
+    return [call.func.value] if isinstance(call.func, ast.Attribute) else []
+
+
+def lines_of(node: ast.stmt | ast.expr) -> range:
+    """All lines of a node: of a compound statement with its body."""
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+class Assigned(NamedTuple):
+    """One target with its value."""
+
+    target: ast.expr
+    value: ast.expr
+    is_unpacked: bool
+    """True if the target gets a part of the value, and the source does not show which: ``a`` in ``a, b = pair``."""
+
+
+def targets_of(node: ast.AST) -> list[ast.expr]:
+    """The targets of an assignment, annotated or not; none of anything else."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def assigned(node: ast.AST) -> Iterator[Assigned]:
+    """Yield what an assignment assigns, annotated or not; nothing for an annotation without a value."""
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        for target in targets_of(node):
+            yield from unpacked(target, node.value)
+
+
+def unpacked(target: ast.expr, value: ast.expr) -> Iterator[Assigned]:
+    """Yield the single targets: ``a`` with ``1`` and ``b`` with ``2`` for ``a, b = 1, 2``, both with ``pair`` for ``a, b = pair``."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield Assigned(target, value, is_unpacked=False)
+    elif isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+        for part, given in zip(target.elts, value.elts, strict=True):
+            yield from unpacked(part, given)
+    else:
+        for part in single_targets(target):
+            yield Assigned(part, value, is_unpacked=True)
+
+
+def single_targets(*targets: ast.expr) -> Iterator[ast.expr]:
+    """Yield ``a``, ``b`` and ``c`` of ``a, (b, c)``."""
+    for target in targets:
+        if isinstance(target, ast.Tuple | ast.List):
+            yield from single_targets(*target.elts)
+        else:
+            yield target
+
+
+def parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
+    """The parts of ``value`` that each part of ``target`` gets."""
+    both = (target, value)
+    if not all(isinstance(side, ast.Tuple | ast.List) for side in both):
+        return None
+    targets, parts = (side.elts for side in both if isinstance(side, ast.Tuple | ast.List))
+    if len(targets) != len(parts) or any(
+        isinstance(part, ast.Starred) for part in (*targets, *parts)
+    ):
+        return None
+    return parts
