@@ -22,7 +22,7 @@ from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.outputs import file_access, kind_of, works_in_memory
 from rlprof.source.values import Values
-from rlprof.source.waiting import wait_of
+from rlprof.source.wait_kinds import wait_of
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import duration, percent
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.recording import UNLOCATED, Recording, Samples
-from rlprof.source.waiting import classify_waits
+from rlprof.source.wait_kinds import classify_waits
 from rlprof.syntax.origin import Origin, origin_of_file
 
 LEAST_SEEN_US: Final = 500_000

@@ -13,7 +13,7 @@ from rlprof.pace.phases import RunPhases, find_phases, phases_of
 from rlprof.pace.steps import Span, StepCounts, count_steps
 from rlprof.pace.throughput import measure_throughput
 from rlprof.pace.times import Times, importing_nodes, sum_times
-from rlprof.source.waiting import kinds_of_waits
+from rlprof.source.wait_kinds import kinds_of_waits
 
 
 @dataclass(frozen=True, slots=True)

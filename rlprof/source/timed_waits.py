@@ -9,8 +9,8 @@ from typing import Final
 
 from rlprof.source.waiting import CLOCKS, clock_loops
 from rlprof.source.waiting_calls import SLEEPS
-from rlprof.syntax.nodes import assigned, calls_in
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
+from rlprof.syntax.nodes import assigned
 
 LOOKS_AROUND_S: Final = 0.5
 """Time-out in seconds from which on a wait only looks around now and then, as ``done.wait(timeout=1.0)`` does."""

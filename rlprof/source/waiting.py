@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from rlprof.libraries.known import functions_of
 from rlprof.model.activity import WaitKind
-from rlprof.model.recording import NO_PARENT, Frame, Node, Recording
 from rlprof.source.waiting_calls import (
     LOCK,
     SLEEPS,
@@ -21,10 +19,6 @@ from rlprof.source.waiting_calls import (
 )
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.nodes import assigned, calls_in, given_to, names_in, nodes_in
-from rlprof.syntax.origin import Origin, origin_of_file
-
-wait_of: Final = functions_of(lambda library: library.waits)
-"""The kind of wait that a library's frame is in; None for one that does not wait."""
 
 POLLS: Final = frozenset(
     {
@@ -363,41 +357,3 @@ def locked_lines(text: str) -> frozenset[int]:
         and any(LOCK.search(receiver_name(item.context_expr)) for item in node.items)
         for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
     )
-
-
-def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[int, WaitKind]:
-    """The kind of wait of every node that may wait. Idle time there is a wait; of ``POLL`` all is."""
-    kinds: dict[int, WaitKind] = {}
-    in_chain: dict[int, WaitKind] = {}
-    for number, parent, frame in nodes:
-        above = kinds.get(parent) if parent != NO_PARENT else None
-        if above is WaitKind.POLL and origin_of_file(frame.file) is not Origin.YOURS:
-            kinds[number] = WaitKind.POLL
-            continue
-        chained = in_chain.get(parent)
-        own = chained or wait_of(frame)
-        if own is not None and origin_of_file(frame.file) is Origin.STDLIB:
-            kinds[number] = in_chain[number] = own
-        elif (said := _said_by_source(frame, sources)) is not None:
-            kinds[number] = said
-        elif wait_of(frame) is WaitKind.POLL:
-            kinds[number] = WaitKind.POLL
-    return kinds
-
-
-def kinds_of_waits(recording: Recording) -> dict[int, WaitKind]:
-    """The same of a recording, whose threads and processes tell whether an event loop can wait for another of them."""
-    kinds = classify_waits(recording.nodes, recording.sources)
-    if len(recording.processes) > 1 or len(recording.threads) > 1:
-        return kinds
-    return {
-        node: WaitKind.OWN_EVENTS if kind is WaitKind.EVENT_LOOP else kind
-        for node, kind in kinds.items()
-    }
-
-
-def _said_by_source(frame: Frame, sources: Mapping[str, str]) -> WaitKind | None:
-    if origin_of_file(frame.file) is not Origin.YOURS:
-        return None
-    text = sources.get(frame.file)
-    return waiting_lines(text).get(frame.line) if text else None

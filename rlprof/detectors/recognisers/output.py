@@ -22,7 +22,7 @@ from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.lines import UserLines, begins_process, last_name
 from rlprof.source.outputs import METHODS, kind_of, output
 from rlprof.source.values import Values, callee
-from rlprof.source.waiting import wait_of
+from rlprof.source.wait_kinds import wait_of
 from rlprof.source.waiting_calls import may_wait
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import Origin, origin, origin_of_file

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.model.activity import WaitKind
-from rlprof.source.waiting import classify_waits
+from rlprof.source.wait_kinds import classify_waits
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script
 
