@@ -424,6 +424,32 @@ def test_any_signature_is_passed_on(gymnasium):
     assert counts() == {"steps:gymnasium.env": 1}
 
 
+def test_who_imports_inspect_later_finds_the_signature_too(monkeypatch):
+    module = SimpleNamespace(__name__="envs")
+    exec("def step(state, *, noise=0.1, repeat=1):\n    return state", module.__dict__)
+    monkeypatch.delitem(sys.modules, "inspect")
+
+    custom.count_target(module, "step")
+    calls.sign_all(inspect)
+
+    assert list(inspect.signature(module.step).parameters) == ["state", "noise", "repeat"]
+    assert inspect.getfullargspec(module.step).kwonlyargs == ["noise", "repeat"]
+
+
+def test_nobody_waits_for_a_signature_when_its_function_is_gone(monkeypatch):
+    def step(*sizes):
+        return sizes
+
+    monkeypatch.delitem(sys.modules, "inspect")
+    before = set(calls._unsigned)
+    counted = calls.counting(step, counters.counter("steps:custom"))
+    assert len(calls._unsigned - before) == 1
+
+    del counted
+
+    assert calls._unsigned == before
+
+
 def test_nothing_of_the_program_is_asked_how_many_it_is(gymnasium):
     asked = []
 

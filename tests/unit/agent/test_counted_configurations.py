@@ -136,6 +136,15 @@ def test_what_raises_does_not_count_and_leaves_nothing_behind(library):
     assert accesses() == 1
 
 
+def test_keys_may_be_given_by_name(library):
+    layers = library.ListConfig([1, 2, 3])
+
+    assert layers.__getitem__(index=1) == 2
+    assert library.DictConfig({"lr": 0.1}).__getitem__(key="lr") == 0.1
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'index'"):
+        layers.__getitem__()
+
+
 def test_threads_count_apart(library):
     """While one thread is inside a call that reads a whole path, accesses of others count."""
     inside, go_on = threading.Event(), threading.Event()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
+from _weakref import ref
 from types import FunctionType, WrapperDescriptorType
 
 from ..layout import COUNTED_FILE
@@ -19,10 +20,13 @@ from ..plain_reads import in_classes
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import CodeType
+    from types import CodeType, ModuleType
     from typing import Any, Optional
 
     from ..counters import EventCounter
+
+_unsigned: set[Any] = set()
+"""Weak references to wrappers without a signature of their own."""
 
 _CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 4, 8, 128
 _OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
@@ -94,17 +98,22 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
     :func:`takes_self_and_one_more` holds.
     """
     if not wrapper.__code__.co_flags & _CO_VARARGS:
-        # Of the same names, so that the argument can also be given by name. Not *args: packing
-        # and unpacking them costs more than all the rest.
-        names = original.__code__.co_varnames[:2] + wrapper.__code__.co_varnames[2:]
-        wrapper.__code__ = wrapper.__code__.replace(co_varnames=names)
-        wrapper.__defaults__ = original.__defaults__
+        take_names(wrapper, original)
     # They need no names themselves. Compilers (torch.jit, numba) look there for those that they read in the source.
     wrapper = dressed(wrapper, original, getattr(original, "__globals__", None))
     if wrapper.__dict__ is not getattr(original, "__dict__", None):
         # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
         wrapper._torchdynamo_inline = original
     return wrapper
+
+
+def take_names(wrapper: Any, original: Any) -> None:
+    """Name the two arguments of ``wrapper`` as those of ``original``, so that they can be given by name, too. Not ``*args``: packing and
+    unpacking them costs more than all the rest.
+    """
+    names = original.__code__.co_varnames[:2] + wrapper.__code__.co_varnames[2:]
+    wrapper.__code__ = wrapper.__code__.replace(co_varnames=names)
+    wrapper.__defaults__ = original.__defaults__
 
 
 def put_in_class(owner: type, name: str, function: Any) -> None:
@@ -326,15 +335,31 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
     else:
         wrapper.__wrapped__ = original
     wrapper.__kwdefaults__ = getattr(original, "__kwdefaults__", None)
-    # Not imported in the midst of the program's work, and who asks for a signature has it.
-    inspect = sys.modules.get("inspect")
-    if wrapper.__code__.co_flags & _CO_VARARGS and inspect is not None:
-        # ``inspect.getfullargspec`` does not follow ``__wrapped__``.
-        try:
-            wrapper.__signature__ = inspect.signature(original)
-        except (TypeError, ValueError):
-            pass  # One of C code that does not tell.
+    if wrapper.__code__.co_flags & _CO_VARARGS:
+        inspect = sys.modules.get("inspect")
+        if inspect is not None:
+            _sign(wrapper, inspect)
+        else:
+            # Not imported in the midst of the program's work.
+            _unsigned.add(ref(wrapper, _unsigned.discard))
     return wrapper
+
+
+def sign_all(inspect: ModuleType) -> None:
+    """Give those a signature that stood in a class or module before the program imported ``inspect``."""
+    for each in list(_unsigned):
+        wrapper = each()
+        if wrapper is not None:
+            _sign(wrapper, inspect)
+    _unsigned.clear()
+
+
+def _sign(wrapper: Any, inspect: Any) -> None:
+    # ``inspect.getfullargspec`` does not follow ``__wrapped__``, and where attributes are shared there is none.
+    try:
+        wrapper.__signature__ = inspect.signature(original_of(wrapper))
+    except (TypeError, ValueError):
+        pass  # One of C code that does not tell.
 
 
 def _knows_itself(function: Any) -> bool:

@@ -11,7 +11,7 @@ from _thread import get_ident
 
 from .. import dynamo
 from ..counters import counter
-from .calls import dressed
+from .calls import dressed, take_names, takes_self_and_one_more
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def count_config_dicts(module: ModuleType) -> None:
 
 
 def _looked_up(original: Any, counter: EventCounter) -> Any:
-    """For Python's own look-ups, which give the key by its place."""
+    """For Python's own look-ups."""
     thread, within = get_ident, counter.others
 
     def counted(self: Any, key: Any) -> Any:
@@ -74,6 +74,8 @@ def _looked_up(original: Any, counter: EventCounter) -> Any:
             counter.cell[0] += 1
         return result
 
+    if takes_self_and_one_more(original.__code__):
+        take_names(counted, original)
     return _dressed(counted, original)
 
 

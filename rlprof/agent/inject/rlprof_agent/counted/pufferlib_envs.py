@@ -44,14 +44,14 @@ def _agents(env: Any) -> int:
     return 0 if _is_worker[0] else int(stated(env, "agents_per_batch") or env.num_agents)
 
 
-def _without_counting(work: Any) -> Any:
+def _without_counting(original: Any) -> Any:
     def work_uncounted(*args: Any, **kwargs: Any) -> Any:
         _is_worker[0] = True
         stop_counting_envs()
         try:
-            return work(*args, **kwargs)
+            return original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
-    return dressed(work_uncounted, work)
+    return dressed(work_uncounted, original)

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 def count_messages(module: ModuleType) -> None:
     """Messages sent, and their bytes; each is received somewhere, so that end need not count."""
     messages, sent = counter("ipc_messages"), counter("ipc_bytes")
-    send_bytes = module.Connection._send_bytes
+    original = module.Connection._send_bytes
 
     def counted(self: Any, buf: Any) -> Any:
         messages.cell[0] += 1
         size = len(buf)
         sent.cell[0] += size
         try:
-            return send_bytes(self, buf)
+            return original(self, buf)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
-    module.Connection._send_bytes = dressed(counted, send_bytes)
+    module.Connection._send_bytes = dressed(counted, original)
 
 
 def count_log_records(module: ModuleType) -> None:
