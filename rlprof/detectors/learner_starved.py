@@ -7,6 +7,7 @@ from math import floor
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.model.activity import WORKED_MEANWHILE
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
@@ -27,9 +28,6 @@ collecting and learning in turns."""
 
 MIN_WORKING: Final = 0.6
 """Part of their time that workers have to work: else they wait themselves, or are paced by a clock."""
-
-WORKED_MEANWHILE: Final = 0.3
-"""Part of the learner's waits in which a worker has to work for them to be for it."""
 
 MORE_WORKERS: Final = calibrated(
     Range(0.4, 1.0),

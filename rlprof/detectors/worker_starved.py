@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.model.activity import WORKED_MEANWHILE
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.profile import Profile
 from rlprof.profile.workload import (
@@ -27,9 +28,6 @@ with a learner that takes no longer than the environments, workers wait half of 
 MIN_WORKING: Final = 0.6
 """Part of its time from which on the process that gives out work is what holds them up. Workers that
 wait for one that sleeps are fed slowly by design."""
-
-WORKED_MEANWHILE: Final = 0.3
-"""Part of the workers' waits in which the other process has to work for them to be for it."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

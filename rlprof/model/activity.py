@@ -51,6 +51,10 @@ FOR_OTHERS: frozenset[WaitKind] = frozenset(
 do the same work without it."""
 
 
+WORKED_MEANWHILE: Final = 0.3
+"""Part of a wait in which another process or thread has to work for the wait to be for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
     """The waits of one kind of one thread in the steady phase: an edge of the wait graph."""

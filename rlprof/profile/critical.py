@@ -19,6 +19,7 @@ from typing import Final
 from rlprof.model.activity import (
     FOR_OTHERS,
     NOT_BOUND,
+    WORKED_MEANWHILE,
     Activity,
     Bound,
     BoundBy,
@@ -35,7 +36,7 @@ from rlprof.pace.steps import Span, StepCounts
 from rlprof.pace.times import Times
 from rlprof.profile.fold import TimeTree
 from rlprof.profile.roles import SERVICES
-from rlprof.profile.sleepers import WORKED_MEANWHILE, Sleeper
+from rlprof.profile.sleepers import LEAST_HELD_UP, Sleeper
 from rlprof.source.lines import short_place
 from rlprof.units import percent
 
@@ -44,9 +45,6 @@ MOSTLY: Final = 0.5
 
 LEAST_QUEUED: Final = 0.05
 """Part of the critical time in the run queue from which on it is told: to be at work without a core is none."""
-
-LEAST_HELD_UP: Final = 0.3
-"""Part of the critical time that is waited for a thread that sleeps, from which on its sleep is what bounds the rate."""
 
 _NEAR_THE_BUSIEST: Final = 0.25
 """Part of the busiest main thread's busy time from which on another does the same work."""

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.libraries.questions import transport_of
-from rlprof.model.activity import Activity, Wait, WaitKind
+from rlprof.model.activity import WORKED_MEANWHILE, Activity, Wait, WaitKind
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.timed_waits import paced_sleeps
 
 MOSTLY_ASLEEP: Final = 0.5
 """Part of its time that a thread sleeps on one line, from which on that is what others wait for. No two lines have as much."""
 
-WORKED_MEANWHILE: Final = 0.3
-"""Part of a wait that somebody else works, from which on the wait is for that."""
+LEAST_HELD_UP: Final = 0.3
+"""Part of the critical time that is waited for a thread that sleeps, from which on its sleep is told: less is the give and take of a queue."""
 
 _MESSAGES: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.EVENT})
 """Waits that end by what another thread of the run hands over."""

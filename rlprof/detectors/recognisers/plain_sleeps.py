@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from rlprof.detectors.recognisers.naps import held_up_by_sleep
 from rlprof.model.activity import WaitKind
 from rlprof.model.finding import Confidence, Finding, Remainder
 from rlprof.model.profile import Profile
-from rlprof.profile.sleepers import find_sleeper
+from rlprof.profile.sleepers import LEAST_HELD_UP, find_sleeper
 from rlprof.source.lines import UserLines, short_place
 from rlprof.units import percent
-
-MIN_HELD_UP: Final = 0.3
-"""Part of the critical time that is waited for it, from which on a plain sleep is named: less is the give and take of a queue."""
 
 
 def plain_sleep(profile: Profile) -> Finding | None:
@@ -26,7 +21,7 @@ def plain_sleep(profile: Profile) -> Finding | None:
     asleep_us = sum(activity.tree.self_cost(node).idle_us for node in sleeper.nodes)
     held_up = held_up_by_sleep(activity, asleep_us, profile)
     waited = sleeper.waited_us / profile.critical.wall_us
-    if held_up.left is None or waited < MIN_HELD_UP:
+    if held_up.left is None or waited < LEAST_HELD_UP:
         return None
     lines = UserLines(activity.tree, profile.sources, profile.started_package)
     who = "the" if sleeper.is_main else "a thread of the"
