@@ -44,6 +44,9 @@ _MOST_TIMES: Final = 25.0
 _NOTHING_BESIDE: Final = 0.005
 """Part of the high end of a range of time below which its low end is nothing: the high one is not known better."""
 
+_NEARLY_ALL: Final = 0.75
+"""Part of a price that is left after other fixes, above which that is not told: the range of a price is wider than the rest."""
+
 _ONE_LINE: Final = 0.9
 """Part of a hot spot on its heaviest line from which on that line is all that is named: the share stands beside it."""
 
@@ -158,8 +161,8 @@ def share_saved(priced: PricedFinding) -> str:
 
 
 def besides(priced: PricedFinding) -> str:
-    """``, up to 3.1 % after the fixes before it``; empty where those save other time."""
-    if priced.besides is None or share_range(priced.besides) == share_range(priced.saved_share):
+    """``, up to 3.1 % after the fixes before it``; empty where those save other time, or little of the same."""
+    if priced.besides is None or priced.besides.high > _NEARLY_ALL * priced.saved_share.high:
         return ""
     left = share_range(priced.besides) if priced.besides.high else "nothing"
     return f", {left} after the fixes before it"
