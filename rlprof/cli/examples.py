@@ -46,19 +46,29 @@ def _list() -> None:
 
 def _copy(name: str | None, destination: Path | None) -> None:
     import shutil
+    import tempfile
 
     source = _source(name)
     target = destination or Path(source.name)
-    if os.path.lexists(target):
+    # Without ``..``: the folder before it may not be there yet.
+    place = Path(os.path.realpath(target))
+    if os.path.lexists(target) or os.path.lexists(place):
         raise OutputError(
             f"{target} exists already, and copying would overwrite it",
             slug="output-exists",
             hint=f"name another folder: rlprof examples copy {source.name} FOLDER",
         )
     try:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".rlprof"))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # Beside it, and moved once it is whole: nothing is removed that was not made here.
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".rlprof-example-") as around:
+            copied = shutil.copytree(
+                source,
+                Path(around, source.name),
+                ignore=shutil.ignore_patterns("__pycache__", ".rlprof"),
+            )
+            copied.rename(place)
     except (OSError, shutil.Error) as error:
-        shutil.rmtree(target, ignore_errors=True)
         raise OutputError(
             f"the example could not be copied to {target}: {error}",
             slug="cannot-write",

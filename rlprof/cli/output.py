@@ -192,6 +192,10 @@ def check_output(
     cannot be made again, by what is none.
     """
     mode = _mode(path)
+    if mode is None:
+        # Where it will be written: ``missing/../FILE`` may be there already.
+        path = Path(os.path.realpath(path))
+        mode = _mode(path)
     if mode is not None:
         if stat.S_ISDIR(mode):
             raise UsageError(
@@ -213,8 +217,7 @@ def check_output(
             slug="output-exists",
             hint="give another name" if is_kept else "give --force to replace it, or another name",
         )
-    file = Path(os.path.realpath(path))
-    around = next(folder for folder in file.parents if _mode(folder) is not None)
+    around = next(folder for folder in path.parents if _mode(folder) is not None)
     if not around.is_dir() or not os.access(around, os.W_OK | os.X_OK):
         raise OutputError(
             f"cannot write {path}: {around} is no folder that takes files",

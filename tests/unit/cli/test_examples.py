@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import shutil
+
+import pytest
+
 from rlprof.errors import EXIT_ERROR, EXIT_USAGE
 from rlprof.resources import examples_dir
 
@@ -41,6 +45,37 @@ def test_refuses_to_overwrite(command_line, tmp_path):
     assert answer.exit_code == EXIT_ERROR
     assert "exists already" in answer.stderr
     assert [*(tmp_path / "bandit").iterdir()] == [kept]
+
+
+@pytest.mark.parametrize("named", ["typo/..", "typo/../mine"])
+def test_a_folder_that_is_there_stays_by_whatever_way_it_is_named(
+    named, command_line, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "mine" / "notes.txt"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+
+    answer = command_line("examples", "copy", "bandit", named)
+
+    assert "exists already" in answer.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [kept]
+
+
+def test_what_somebody_put_there_meanwhile_stays(command_line, tmp_path, monkeypatch):
+    real, kept = shutil.copytree, tmp_path / "bandit" / "notes.txt"
+
+    def copies_slowly(*given, **options):
+        kept.parent.mkdir()
+        kept.write_text("mine")
+        return real(*given, **options)
+
+    monkeypatch.setattr(shutil, "copytree", copies_slowly)
+
+    answer = command_line("examples", "copy", "bandit", str(tmp_path / "bandit"))
+
+    assert answer.exit_code == EXIT_ERROR
+    assert [*tmp_path.rglob("*")] == [kept.parent, kept]
 
 
 def test_failed_copy_leaves_nothing(command_line, tmp_path):

@@ -55,6 +55,18 @@ def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
+def test_what_is_there_stays_by_whatever_way_it_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.rlprof"
+    path.write_text("old")
+
+    with pytest.raises(UsageError, match="exists already"):
+        write_output(tmp_path / "missing" / ".." / "a.rlprof", "new", force=False)
+    with pytest.raises(UsageError, match="is what the command is to read"):
+        check_output(tmp_path / "missing" / ".." / "a.rlprof", force=True, reads=[path])
+
+    assert path.read_text() == "old"
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
 def test_what_replaces_a_file_is_as_open_to_others(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "report.json"

@@ -24,6 +24,7 @@ def install(tell_custom_state: Tell) -> None:
     }
     acts["inspect"] = _counting_by("calls", "sign_all")
     if torch_windows.is_torch_counted():
+        acts["torch"] = _unheard(torch_windows.load_tracer)
         acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
     for name, function in (*instruments.WATCHED.items(), *exits.WATCHED.items()):
         acts[name] = _one_after_another(acts.get(name), _unheard(function))

@@ -25,6 +25,9 @@ _FOR_ALL_THREADS = ("_settraceallthreads", "_setprofileallthreads")
 _MOST_TOOLS = 6
 """Most tools of ``sys.monitoring``."""
 
+_is_audited = [False]
+"""True once the program has an audit hook, which cannot be taken off, hears what the probe reads, and may refuse it."""
+
 _probe: list[ProbeGetter] = []
 
 
@@ -51,6 +54,7 @@ def install(probe: ProbeGetter) -> None:
     aside.takes_part(import_rlprof.OnTheWay)
     _watch("settrace")
     _watch("setprofile")
+    stand_ins.replace(sys, "addaudithook", stand_ins.after(_step_aside_for_good, sys.addaudithook))
     stand_ins.replace(sys, "getprofile", stand_ins.after(_end_window, sys.getprofile))
     for name in _FOR_ALL_THREADS:
         real = getattr(sys, name, None)
@@ -191,6 +195,11 @@ WATCHED = {
 """Modules by which instruments are switched on."""
 
 
+def _step_aside_for_good() -> None:
+    _is_audited[0] = True
+    aside.step_aside()
+
+
 def _step_aside_for(_instrument: Any) -> None:
     aside.step_aside()
 
@@ -217,7 +226,8 @@ def _nothing_is_on() -> bool:
     monitoring: Any = getattr(sys, "monitoring", None)
     memory: Any = sys.modules.get("_tracemalloc")
     return (
-        sys.gettrace() is None
+        not _is_audited[0]
+        and sys.gettrace() is None
         and real.sys.getprofile() is None
         and not (memory is not None and memory.is_tracing())
         and not (monitoring and any(map(monitoring.get_tool, range(_MOST_TOOLS))))

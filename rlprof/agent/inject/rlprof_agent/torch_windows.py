@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import sys
 
 from . import aside, dynamo, foreign_errors, layout
@@ -10,8 +11,10 @@ from .real import os, time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any, Callable, Optional
 
+    from . import announce, torch_capture, torch_ranges, torch_trace
     from .mailbox import Mailbox
     from .stack_probe import StackProbe
     from .torch_capture import Capture
@@ -31,10 +34,17 @@ def are_wanted() -> bool:
 
 def watch(agent: Any) -> None:
     """Take windows in this process, with :func:`updated` as the clock."""
-    global _windows
-    from . import torch_quiet
+    global _windows, announce, torch_capture, torch_ranges, torch_trace
+    # What windows take, while the program imports: later, a guard of its own may forbid it that.
+    from . import announce, torch_capture, torch_quiet, torch_ranges, torch_trace
 
     _windows = TorchWindows(agent, torch_quiet.find_level())
+
+
+def load_tracer(_torch: ModuleType) -> None:
+    """Import what torch itself would, at the first window with stacks."""
+    if are_wanted():
+        __import__("torch.profiler.python_tracer")
 
 
 def updated() -> None:
@@ -190,8 +200,6 @@ class TorchWindows:
         if self._probe is None:
             self.stop(layout.TORCH_NO_PROBE)
             return
-        from . import torch_capture, torch_ranges, torch_trace
-
         if not self._has_looked:
             # Once: it walks through all of their functions, and this may come after each update.
             self._has_looked = True
@@ -218,8 +226,6 @@ class TorchWindows:
         self._plan.refused(now_ns)
 
     def _open(self, kind: int, longest_ns: int) -> None:
-        from . import torch_capture
-
         self.is_open = True
         self._tell(layout.WINDOW_KIND, kind)
         self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
@@ -231,8 +237,6 @@ class TorchWindows:
         self._hurry_probe(True)
 
     def _close(self) -> None:
-        from . import torch_capture
-
         capture = self._capture
         if capture is None or torch_capture.is_bad_moment():
             return
@@ -261,8 +265,6 @@ class TorchWindows:
             self._is_stopped = True
 
     def _hand_over(self, capture: Capture) -> None:
-        from . import announce
-
         descriptor = capture.close()
         try:
             self._left_open = capture.ranges
@@ -316,8 +318,6 @@ class TorchWindows:
 
     def _end_in_time(self) -> None:
         """End windows at the program's end, and before a fork: in the child the profiler would go on recording."""
-        import atexit
-
         end = aside.hook(self.end, lambda: bool)
         atexit.register(end)
         os.register_at_fork(before=end)
@@ -330,8 +330,6 @@ class TorchWindows:
 
 
 def _state_after(error: Exception) -> int:
-    from . import torch_trace
-
     is_room = isinstance(error, torch_trace.NoRoomError)
     return layout.TORCH_NO_ROOM if is_room else layout.TORCH_FAILED
 
