@@ -104,8 +104,9 @@ class SlowCall(NamedTuple):
     """
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
-    of_each_turn: bool = False
-    """True if nothing is told where it is given the loop's own variable: what it makes is that turn's, as noise that is made again from its seed."""
+    of_its_seed: bool = False
+    """True if nothing is told where it is given what is not written as a constant: what is drawn then is that seed's, as noise that is made
+    again. It takes microseconds, so what is drawn on the same line may be nearly all of the line's time."""
 
 
 class StepSource(NamedTuple):

@@ -46,7 +46,7 @@ _GENERATOR: Final = SlowCall(
     "a random generator is made again and again",
     "Make it once (self.rng = np.random.default_rng(seed)) and draw from it.",
     Range(0.9, 1.0),
-    of_each_turn=True,
+    of_its_seed=True,
 )
 
 _FILES: Final = r"lib/_?npyio(_impl)?\.py$"

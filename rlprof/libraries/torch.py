@@ -22,6 +22,7 @@ _SEEDED: Final = SlowCall(
     "random generators are seeded again and again",
     "Seed once, at the start.",
     Range(0.9, 1.0),
+    of_its_seed=True,
 )
 
 _FULL_COVARIANCE: Final = SlowCall(

@@ -174,8 +174,8 @@ class Component:
     parallel: float
     """How many threads do it side by side, at most the cores."""
     ceiling_sps: float | None
-    """Steps per second if all else were free; ``None`` for waits, where no step was counted, and where the rate drifts
-    by factors."""
+    """Steps per second if all else were free; ``None`` for waits, for what is asleep for a good part of its time, where no step was
+    counted, and where the rate drifts by factors."""
     is_marked: bool = False
     """True if the program marked it by ``rlprof.phase``."""
     priced_share: float = 0.0

@@ -29,6 +29,13 @@ WAITS: Final = frozenset({IPC_WAIT, EVENT_WAIT, LOCK_WAIT, GIL_WAIT, ASLEEP, WAI
 SHARES_THE_WORK: Final = 0.25
 """Part of the busiest thread's time in a component from which on another does it side by side."""
 
+MOST_ASLEEP: Final = 0.2
+"""Part of a part's time asleep, up to which its CPU time tells how fast it could be: an environment in real time, or one far away, takes its
+time whatever else is free."""
+
+LEAST_ON_CPU: Final = 0.5
+"""The same of phases that a program marks, of which nothing tells sleep from waits for a core."""
+
 LEAST_SHARE: Final = 0.002
 """Least share of the time and of all CPU time: what is below it is told with the rest."""
 
@@ -92,10 +99,10 @@ def measure_components(
     """Cost and ceiling of each component, the largest share first. Their shares add up to 1.
 
     Ceiling: ``parallel`` threads that do nothing else make ``parallel * steps / cpu time`` steps
-    per second. CPU time, since what waits for a CPU waits for the other components.
+    per second. CPU time, since what waits for a CPU waits for the other components; of what sleeps there is none.
     """
     split = _split(activities, steady, critical_us, load, kinds, names)
-    cpu = _cpu_by_thread(activities, kinds, names)
+    cpu, asleep = _by_thread(activities, kinds, names)
     whole_us = sum(split.own_us.values())
     all_cpu_us = sum(sum(threads.values()) for threads in cpu.values())
     if not whole_us:
@@ -115,9 +122,12 @@ def measure_components(
             threads[thread] += us
         total = sum(threads.values())
         most = max(threads.values(), default=0)
-        doing = sum(1 for us in threads.values() if us >= SHARES_THE_WORK * most and us)
-        parallel = min(float(doing), load.cores)
-        can_tell = has_ceilings and steps and total and shown not in WAITS
+        doing = [thread for thread, us in threads.items() if us >= SHARES_THE_WORK * most and us]
+        parallel = min(float(len(doing)), load.cores)
+        worked_us = sum(threads[thread] for thread in doing)
+        asleep_us = sum(asleep[name].get(thread, 0) for name in own for thread in doing)
+        is_awake = asleep_us <= MOST_ASLEEP * (asleep_us + worked_us)
+        can_tell = has_ceilings and steps and total and is_awake and shown not in WAITS
         rows.append(
             Component(
                 shown,
@@ -170,16 +180,22 @@ def _without_python_us(activities: Collection[Activity], load: HostLoad) -> floa
     )
 
 
-def _cpu_by_thread(
+def _by_thread(
     activities: Collection[Activity], kinds: Mapping[int, WaitKind], names: Sequence[str]
-) -> dict[str, dict[int, int]]:
+) -> tuple[dict[str, dict[int, int]], dict[str, dict[int, int]]]:
+    """The CPU time of each component by thread, and the time that it is asleep there (µs)."""
     cpu: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    asleep: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for activity in activities:
         for node, cost in activity.tree.self_costs():
+            kind = kinds.get(node)
             if cost.cpu_us:
-                name = component_of(node, idle=False, kind=kinds.get(node), names=names)
+                name = component_of(node, idle=False, kind=kind, names=names)
                 cpu[name][activity.thread] += cost.cpu_us
-    return cpu
+            if cost.idle_us:
+                name = component_of(node, idle=True, kind=kind, names=names)
+                asleep[name][activity.thread] += cost.idle_us
+    return cpu, asleep
 
 
 def marked_phases(
@@ -193,6 +209,7 @@ def marked_phases(
 ) -> tuple[Component, ...]:
     """The program's own ``rlprof.phase`` marks; ``critical`` holds ids of the critical processes."""
     wall: dict[str, float] = defaultdict(float)
+    in_all: dict[str, float] = defaultdict(float)
     cpu: dict[str, list[float]] = defaultdict(list)
     for process, named in counts.items():
         for name, value in named.items():
@@ -200,8 +217,9 @@ def marked_phases(
             if marked is None:
                 continue
             phase, what = marked
-            if what == "wall_ns" and process in critical:
-                wall[phase] += value / 1000
+            if what == "wall_ns":
+                in_all[phase] += value / 1000
+                wall[phase] += value / 1000 if process in critical else 0.0
             elif what == "cpu_ns":
                 cpu[phase].append(value / 1000)
     rows = []
@@ -209,6 +227,7 @@ def marked_phases(
         total = sum(cpu[phase])
         doing = sum(1 for us in cpu[phase] if us >= SHARES_THE_WORK * max(cpu[phase]) and us)
         parallel = min(float(doing), cores)
+        is_awake = total >= LEAST_ON_CPU * in_all[phase]
         rows.append(
             Component(
                 name=phase,
@@ -216,7 +235,7 @@ def marked_phases(
                 per_step_us=total / steps if steps else 0.0,
                 parallel=parallel,
                 ceiling_sps=parallel * steps * 1e6 / total
-                if has_ceilings and steps and total
+                if has_ceilings and steps and total and is_awake
                 else None,
                 is_marked=True,
             )

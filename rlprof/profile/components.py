@@ -143,8 +143,9 @@ def _handed_over(nodes: Sequence[Node]) -> frozenset[int]:
     """True below code that is not Python's own, in the same process or thread."""
     for number, parent, frame in nodes:
         is_own = origin_of_file(frame.file) not in (Origin.STDLIB, Origin.RUNTIME)
-        above = parent != NO_PARENT and is_called[parent]
-        is_called.append(is_own or (above and not begins_process(frame)))
+        # The stack of a forked worker goes on from that of who made the pool: what it does there is the task's.
+        above = parent != NO_PARENT and is_called[parent] and not begins_process(frame)
+        is_called.append(is_own or above)
         if not is_own and above and (parent in found or is_pool(frame.file)):
             found.add(number)
     return frozenset(found)

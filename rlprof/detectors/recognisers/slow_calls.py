@@ -11,7 +11,7 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.recognisers.line_time import SteadySearch, scaled
-from rlprof.detectors.recognisers.slow_lines import SlowLines, SlowOnLine
+from rlprof.detectors.recognisers.slow_lines import SlowLines, SlowOnLine, is_meant
 from rlprof.detectors.recognisers.transport import below, most_transport_us
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
@@ -91,6 +91,7 @@ class SlowCalls(SteadySearch):
                 or (call.of_diagonals and not self._are_diagonal(call.of_diagonals))
                 or (call.is_check and not self._only_checks(owner))
                 or (call.takes_nothing and self._is_given(owner, top))
+                or (call.of_its_seed and self._is_of_a_seed(owner, top, call))
             ):
                 continue
             line = self.lines.line(self._named(owner))
@@ -224,6 +225,10 @@ class SlowCalls(SteadySearch):
         """Tell whether a call has arguments."""
         calls = self._calls_of(owner, self._entry_name(top))
         return any(bool(call.args or call.keywords) for _, call in calls)
+
+    def _is_of_a_seed(self, owner: int, top: int, slow: SlowCall) -> bool:
+        """Tell whether it is given a seed that the program has chosen."""
+        return any(is_meant(call, slow) for _, call in self._calls_of(owner, self._entry_name(top)))
 
     def _calls_of(self, owner: int, name: str) -> Iterator[tuple[Statement, ast.Call]]:
         """Yield the calls of that name on the user's line, with their statements."""

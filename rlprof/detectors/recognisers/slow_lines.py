@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
@@ -19,9 +20,9 @@ from rlprof.syntax.module import (
     SourceModule,
     Statement,
     called_name,
-    variables_assigned,
     variables_read,
 )
+from rlprof.syntax.nodes import given_to
 from rlprof.syntax.pure_calls import hardly_works
 
 DRAWN: Final = SlowCall(
@@ -63,6 +64,9 @@ LEAST_BESIDE_OTHERS: Final = 0.3
 _JOINS: Final = frozenset({"array", "asarray", "stack", "vstack", "concatenate", "append"})
 """Calls that take little beside those whose results they put together."""
 
+_FEW: Final = 100
+"""Numbers that are drawn in 1 to 3 µs; to make a generator takes 6 to 20."""
+
 _IN_C: Final = {name: call for library in LIBRARIES for name, call in library.slow_in_c.items()}
 
 
@@ -93,20 +97,26 @@ class SlowLines:
 
     def at(self, frame: Frame) -> Iterator[SlowOnLine]:
         """Yield what is slow on a line."""
-        for statement in self._lines.statements(frame):
+        statements = self._lines.statements(frame)
+        on_line = [call for statement in statements for call in statement.calls()]
+        for statement in statements:
             known = self._values.of(frame.file, statement)
             calls = list(statement.calls())
             for call in calls:
                 name = _seen_name(call, known)
-                if name in _IN_C and not self._is_meant(call, _IN_C[name], statement, frame):
+                if name in _IN_C and not is_meant(call, _IN_C[name]):
                     seen = f"{ast.unparse(call.func)}: {name}"
-                    others = (
+                    others = [
                         other
-                        for other in calls
-                        if not (called_name(other) in _JOINS or hardly_works(other))
-                    )
+                        for other in on_line
+                        if other is not call
+                        and not (called_name(other) in _JOINS or hardly_works(other))
+                    ]
                     yield SlowOnLine(
-                        _IN_C[name], seen, is_alone=all(other is call for other in others)
+                        _IN_C[name],
+                        seen,
+                        is_alone=not others,
+                        removable=_beside_draws(call, _IN_C[name], statement, others),
                     )
             # Python looks for signals at other lines of a loop than the one that searches.
             elsewhere = {
@@ -117,18 +127,6 @@ class SlowLines:
             if long is not None:
                 is_alone = len(calls) == long.calls
                 yield SlowOnLine(long.call, long.seen, is_alone, long.removable)
-
-    def _is_meant(self, call: ast.Call, slow: SlowCall, statement: Statement, frame: Frame) -> bool:
-        """Tell whether what it is given says that there is no cheaper way."""
-        if _does_many(call, slow.many_by):
-            return True
-        module = self._lines.module(frame.file)
-        loop = module.innermost_loop(frame.line) if module else None
-        targets = [part.target for part in statement.walk() if isinstance(part, ast.comprehension)]
-        if isinstance(loop, ast.For):
-            targets.append(loop.target)
-        given = {argument.id for argument in call.args if isinstance(argument, ast.Name)}
-        return slow.of_each_turn and bool(given & variables_assigned(*targets))
 
     def _of_long_list(
         self, file: str, statement: Statement, known: Mapping[str, Value]
@@ -156,6 +154,49 @@ class SlowLines:
             if (class_name := _class_of(node.value, statement, known))
         }
         return {text: value for text, value in found.items() if value is not None}
+
+
+def is_meant(call: ast.Call, slow: SlowCall) -> bool:
+    """Tell whether what it is given says that there is no cheaper way."""
+    if slow.of_its_seed:
+        return not all(map(_is_written_out, given_to(call)))
+    return _does_many(call, slow.many_by)
+
+
+def _is_written_out(argument: ast.expr) -> bool:
+    try:
+        ast.literal_eval(argument)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _beside_draws(
+    call: ast.Call, slow: SlowCall, statement: Statement, others: Sequence[ast.Call]
+) -> Range | None:
+    """Return the part that goes of a line that makes a generator, and draws from it numbers that may be many."""
+    if not slow.of_its_seed:
+        return None
+    made: set[str] = set()
+    match statement.node:
+        case ast.Assign(targets=targets, value=value) if value is call:
+            made.update(map(ast.unparse, targets))
+    is_drawn = any(
+        isinstance(other.func, ast.Attribute)
+        and (call in ast.walk(other.func.value) or ast.unparse(other.func.value) in made)
+        and not all(map(_is_small, given_to(other)))
+        for other in others
+    )
+    return Range(0.0, slow.removable.high) if is_drawn else None
+
+
+def _is_small(argument: ast.expr) -> bool:
+    """Tell whether, taken as the size of a draw, it is known to be one of few numbers."""
+    if not _is_written_out(argument):
+        return False
+    size = ast.literal_eval(argument)
+    sizes = size if isinstance(size, tuple | list) else (size,)
+    return all(isinstance(each, int | float) for each in sizes) and abs(prod(sizes)) <= _FEW
 
 
 def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:

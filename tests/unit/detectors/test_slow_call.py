@@ -587,23 +587,90 @@ NOISE = Script(
             for _ in seeds:
                 other(theta + np.random.default_rng(0).normal(size=20))
             made = [np.random.default_rng(each).normal(size=20) for each in seeds]
+            E = [np.random.default_rng(o[1]).normal(size=20) for o in seeds]
+            own = np.random.default_rng(seed=theta.seed).normal(size=20)
+            pair = np.random.default_rng([0, 1]).normal(size=20)
+            read = np.random.default_rng().random()
+            many = np.random.default_rng().standard_normal(theta.size)
+            large = np.random.default_rng(0).standard_normal((200, 100))
+            rng = np.random.default_rng(0); rng.shuffle(theta)
+            kept = np.random.default_rng(0)
+            either = (kept if theta else np.random.default_rng()).normal(size=seeds)
+
+    def noise(seed, n):
+        while True:
+            yield np.random.default_rng(seed).standard_normal(n)
     """,
 )
 
 
 @pytest.mark.parametrize(
-    ("line", "is_told"), [("score(", False), ("other(", True), ("made =", False)]
+    ("line", "is_told"),
+    [
+        ("score(", False),
+        ("other(", True),
+        ("made =", False),
+        ("E =", False),
+        ("own =", False),
+        ("pair =", True),
+        ("yield", False),
+    ],
 )
 def test_noise_that_is_made_again_from_its_seed_needs_a_generator_each(line: str, is_told: bool):
-    place = NOISE.at(line, "search")
+    assert bool(generators_made_at(line)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("kept =", Range(0.9, 1.0)),
+        ("read =", Range(LEAST_BESIDE_OTHERS, 1.0)),
+        ("pair =", Range(LEAST_BESIDE_OTHERS, 1.0)),
+        ("many =", Range(0.0, 1.0)),
+        ("large =", Range(0.0, 1.0)),
+        ("rng =", Range(0.0, 1.0)),
+        ("either =", Range(0.0, 1.0)),
+    ],
+)
+def test_what_is_drawn_from_a_generator_on_its_line_is_not_what_making_it_takes(
+    line: str, part: Range
+):
+    (finding,) = generators_made_at(line)
+
+    assert [saving.removable for saving in finding.savings] == [part]
+
+
+def generators_made_at(line: str) -> list[Finding]:
+    place = NOISE.at(line, "noise" if line == "yield" else "search")
     run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, place)
     run.spends(6.0, "env.py:3 step")
     run.sees(
         place,
         np__random__default_rng="type=cython_function_or_method function=numpy.random.default_rng",
     )
+    return [*DETECTOR.in_samples.detect(profile_of(run, NOISE))]
 
-    assert bool([*DETECTOR.in_samples.detect(profile_of(run, NOISE))]) is is_told
+
+SEEDED = Script(
+    "mezo.py",
+    """
+    import torch
+
+    def moves(parameters, seeds):
+        for seed in seeds:
+            torch.manual_seed(seed)
+            torch.manual_seed(0)
+    """,
+)
+
+
+@pytest.mark.parametrize(("line", "is_told"), [("seed(seed)", False), ("seed(0)", True)])
+def test_a_seed_that_the_program_chooses_is_meant(line: str, is_told: bool):
+    place = SEEDED.at(line, "moves")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, place, f"{SITE}/torch/random.py:46 manual_seed").spends(6.0, "env.py:3 step")
+
+    assert bool([*DETECTOR.in_samples.detect(profile_of(run, SEEDED))]) is is_told
 
 
 def test_python_code_that_it_calls_is_its_own():

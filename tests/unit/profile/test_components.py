@@ -411,6 +411,28 @@ def test_the_ceiling_of_a_part_is_the_rate_if_all_else_were_free():
     assert row(profile, "inference").ceiling_sps == pytest.approx(1000 / 3)
 
 
+@pytest.mark.parametrize("asleep_s", [6.0, 0.5])
+def test_what_an_environment_that_sleeps_could_do_alone_its_cpu_time_does_not_tell(asleep_s):
+    robot = ("train.py:12 main", "robot.py:30 RobotEnv.step")
+    run = a_run().process("main", steps=1000).spends(3.5, *robot)
+    run.spends(asleep_s, *robot, idle=True).spends(6.5 - asleep_s, "train.py:13 main", LINEAR)
+
+    environment = row(build_profile(run.recording()), "environment")
+
+    assert environment.share == pytest.approx((3.5 + asleep_s) / 10)
+    assert (environment.ceiling_sps is None) is (asleep_s == 6.0)
+
+
+def test_a_writer_that_sleeps_beside_the_training_leaves_logging_its_ceiling():
+    emit = f"{STDLIB}/logging/__init__.py:1100 emit"
+    run = a_run().process("main", steps=1000).spends(4.0, "train.py:12 main", emit)
+    run.spends(6.0, "train.py:13 main", LINEAR)
+    run.thread("writer").spends(0.1, "write.py:3 run", emit)
+    run.spends(9.9, "write.py:3 run", emit, idle=True)
+
+    assert row(build_profile(run.recording()), "logging").ceiling_sps is not None
+
+
 def test_eight_workers_have_eight_times_the_ceiling_of_one():
     run = a_run().with_run(host={"usable_cores": "16"}).process("main", steps=1000)
     run.spends(4.0, "train.py:20 main", LINEAR).spends(6.0, "train.py:12 main", RECV, idle=True)
@@ -567,3 +589,17 @@ def test_the_program_s_own_phases_stand_first():
     assert (first.name, first.is_marked) == ("rollout", True)
     assert first.share == pytest.approx(0.7)
     assert first.ceiling_sps == pytest.approx(1000 / 5)
+
+
+def test_a_phase_that_mostly_waits_promises_no_rate():
+    recording = sequential().recording()
+    window = recording.windows[-1].id
+    marks = (
+        Counter(window, 0, "phase:rollout:wall_ns", 7e9),
+        Counter(window, 0, "phase:rollout:cpu_ns", 0.2e9),
+        Counter(window, 0, "phase:rollout:entered", 10),
+    )
+
+    profile = build_profile(replace(recording, counters=(*recording.counters, *marks)))
+
+    assert profile.components[0].ceiling_sps is None

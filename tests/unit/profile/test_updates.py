@@ -142,3 +142,14 @@ def test_what_a_pool_is_given_or_waited_for_is_no_learning():
     assert parts["learning"] < 0.3
     assert parts["environment"] > 0.3
     assert given == "transfer"
+
+
+def test_work_of_a_forked_worker_is_not_transfer_as_its_stack_goes_through_who_made_the_pool():
+    pool = f"{STDLIB}/multiprocessing/pool.py:{{}}"
+    begins = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+    stack = ("main.py:9 <module>", pool.format("329 Pool._repopulate_pool_static"), begins)
+    worker = (*stack, pool.format("125 worker"), pool.format("48 mapstar"))
+    run = a_run().process("main", steps=100)
+
+    assert part_of(run, *worker, "es.py:7 roll") == "other"
+    assert part_of(run, "main.py:9 <module>", pool.format("364 Pool.map")) == "transfer"
