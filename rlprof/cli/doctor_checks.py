@@ -43,6 +43,8 @@ print(json.dumps({
     "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
 }))
 """
+_ASKED: Final = frozenset({"version", "implementation", "free_threaded"})
+_NAME_A_PYTHON: Final = "give the path of a Python interpreter"
 
 
 class CheckLevel(Enum):
@@ -94,8 +96,18 @@ def check_interpreter(python: str, austin: Austin | None) -> Check:
     """Check whether the target's interpreter starts and is one that both instruments can read."""
     try:
         facts = _interpreter_facts(python)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Check("Python", CheckLevel.FAIL, f"{python} does not run: {error}", "check the path")
+    except subprocess.CalledProcessError as error:
+        found = f"{python} does not run Python code: it ended with exit code {error.returncode}"
+        return Check("Python", CheckLevel.FAIL, found, _NAME_A_PYTHON)
+    except subprocess.TimeoutExpired as error:
+        found = f"{python} does not answer within {error.timeout:g} s"
+        return Check("Python", CheckLevel.FAIL, found, _NAME_A_PYTHON)
+    except OSError as error:
+        found = f"{python} does not run: {error.strerror}"
+        return Check("Python", CheckLevel.FAIL, found, "check the path")
+    except ValueError:
+        found = f"{python} is no Python: it printed nothing that rlprof understands"
+        return Check("Python", CheckLevel.FAIL, found, _NAME_A_PYTHON)
     version = tuple(facts["version"])
     found = f"{facts['implementation']} {'.'.join(map(str, version))} at {python}"
     if facts["implementation"] != "CPython":
@@ -116,6 +128,7 @@ def check_interpreter(python: str, austin: Austin | None) -> Check:
 
 
 def _interpreter_facts(python: str) -> dict[str, Any]:
+    """Raises ``ValueError`` for an answer that no interpreter gives."""
     answer = subprocess.run(
         [python, "-I", "-c", _INTERPRETER_FACTS],
         capture_output=True,
@@ -124,7 +137,8 @@ def _interpreter_facts(python: str) -> dict[str, Any]:
         check=True,
     )
     facts = json.loads(answer.stdout)
-    assert isinstance(facts, dict)
+    if not isinstance(facts, dict) or not _ASKED.issubset(facts):
+        raise ValueError(answer.stdout)
     return facts
 
 

@@ -149,11 +149,13 @@ def run(
     try:
         _import_recorder()
         from rlprof.cli.ending import CutShortError, Ending, die_of
-        from rlprof.cli.run_files import give_back, new_run_file
+        from rlprof.cli.run_files import give_back, new_run_file, other_name
         from rlprof.recording.own_words import take_out
 
         ending = Ending()
         run_file = new_run_file(output, name, force=force)
+        if other := other_name(output, run_file):
+            say_in_time(f"rlprof: {other}\n")
         if report:
             say_in_time(f"rlprof: recording into {run_file}; the report follows at the end\n")
         # With a pattern its output goes through us.

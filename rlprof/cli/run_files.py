@@ -49,6 +49,13 @@ def new_run_file(output: Path | None, script: str, *, force: bool) -> Path:
         ) from error
 
 
+def other_name(asked: Path | None, run_file: Path) -> str:
+    """Say in a sentence why ``run_file`` is not the one that was ``asked`` for; empty where it is."""
+    if asked is None or run_file in (asked, file_behind(asked)):
+        return ""
+    return f"{asked} is recorded into by another run, or may not be written: this run goes into {run_file}"
+
+
 def give_back(run_file: Path) -> None:
     """Remove a file of :func:`new_run_file` into which nothing was recorded."""
     with suppress(OSError):

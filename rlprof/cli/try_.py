@@ -113,7 +113,7 @@ def try_(
         _list()
         return
     target = target_of(ctx, "give a script (rlprof try train.py) or a module (-m package.train)")
-    from rlprof.cli.run_files import new_run_file, point_latest_at
+    from rlprof.cli.run_files import new_run_file, other_name, point_latest_at
     from rlprof.experiments import words
     from rlprof.experiments.conductor import BUDGET_S, RUNS_S, Conductor, TryPlan
     from rlprof.recording.record import record
@@ -146,6 +146,8 @@ def try_(
         torch=TorchWindowPolicy.OFF,
         counts_all_steps=True,
     )
+    if other := other_name(output, run_file):
+        _tell(other)
     _tell(f"records into {run_file} until the training is steady, then tries its findings")
     ended = record(settings, experimenter=conductor)
     has_failed = _has_failed(ended, has_ended_it=conductor.has_ended_it)

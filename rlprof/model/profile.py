@@ -64,6 +64,10 @@ BY_FACTORS: Final = 2.0
 fix be compared with?"""
 
 
+_HARDLY_ANY: Final = 2
+"""Printed rates: one of the last line, and one of a start or of an evaluation."""
+
+
 class Drift(NamedTuple):
     """Median rates of the first and of the last third of the steady phase."""
 
@@ -110,6 +114,13 @@ class Throughput:
         """The rate that prices begin from; None where it is not known, or drifts by factors."""
         known = self.steady_sps is not None and not self.drifts_by_factors
         return self.steady_sps.median if known and self.steady_sps is not None else None
+
+    @property
+    def was_hardly_printed(self) -> bool:
+        """True if all that tells the rate is one or two that the program printed: what is printed at the end alone stays so,
+        however long it trains.
+        """
+        return not self.total_steps and 0 < len(self.series) <= _HARDLY_ANY
 
     @property
     def steps_per_s(self) -> Interval | None:

@@ -164,16 +164,22 @@ def _no_steady_rate(_: Recording, profile: Profile) -> Note | None:
     throughput = profile.throughput
     if throughput.unit == "none" or throughput.steady_sps is not None:
         return None
-    seen = (
-        f"{count(throughput.total_steps)} {throughput.unit} were counted, but for too short a time"
-        if throughput.total_steps
-        else "The program printed a rate, but too seldom"
-    )
-    return Note(
-        "info",
-        "too-few-step-windows",
-        f"{seen} to tell a steady rate. Let it train for some seconds longer.",
-    )
+    if throughput.was_hardly_printed:
+        text = (
+            "The program printed a rate once or twice, which tells no steady one. Call rlprof.step(n) where the script "
+            "has done n steps, or have it print its rate all along."
+        )
+    elif throughput.total_steps:
+        text = (
+            f"{count(throughput.total_steps)} {throughput.unit} were counted, but for too short a time to tell a steady "
+            "rate. Let it train for some seconds longer."
+        )
+    else:
+        text = (
+            "The program printed a rate, but too seldom to tell a steady rate. Let it train for some "
+            "seconds longer."
+        )
+    return Note("info", "too-few-step-windows", text)
 
 
 def _falls(_: Recording, profile: Profile) -> Note | None:

@@ -164,6 +164,13 @@ class Census:
         """The live process with this pid."""
         return self._live.get(pid)
 
+    def may_train(self, pid: int) -> bool:
+        """Tell whether a live process is one of Python, and no service."""
+        tracked = self._live.get(pid)
+        if tracked is not None:
+            return tracked.process.fate != "left-out"
+        return procfs.is_python(pid) and _left_out(procfs.read_arguments(pid)) is None
+
     def announced(self, announcement: Announcement) -> TrackedProcess:
         """Take in a process that carries an agent."""
         pid = announcement.pid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import time
 from collections.abc import Callable, Collection
 from typing import Final
 
@@ -20,6 +21,9 @@ from rlprof.recording.tracked import TrackedProcess
 MOST_AT_ONCE: Final = 64
 """Announcements that one look through the process tree takes in: a program that forks without a pause may
 not keep it from ever ending."""
+
+_LOOK_S: Final = 0.02
+"""Between two looks for those that have yet to end."""
 
 
 class RunProcesses:
@@ -84,8 +88,7 @@ class RunProcesses:
 
         ``ours`` are children that rlprof has for itself.
         """
-        not_of_the_run = {*self._attacher.pids(), *self.helpers, *ours}
-        alive = [pid for pid in procfs.descendants(os.getpid()) if pid not in not_of_the_run]
+        alive = self._of_the_run(ours)
         # Who has ended by now has announced itself before, or never will: only then is it missed.
         self.accept_waiting(MOST_AT_ONCE)
         for tracked in self._census.scan(alive):
@@ -103,6 +106,10 @@ class RunProcesses:
             tracked.look_every(probe_interval_us)
             if tracked.mailbox is not None:
                 tracked.mailbox.let_children_wait(wait)
+
+    def _of_the_run(self, ours: Collection[int]) -> list[int]:
+        not_of_the_run = {*self._attacher.pids(), *self.helpers, *ours}
+        return [pid for pid in procfs.descendants(os.getpid()) if pid not in not_of_the_run]
 
     def _take_in(self, announcement: Announcement) -> None:
         # Samplers of those that have ended since would be in the way of this one's.
@@ -176,6 +183,19 @@ class RunProcesses:
         self._ends.hear()
         for tracked, exit_code in list(self._census.notice_ends()):
             self._end(tracked.pid, exit_code)
+
+    def that_go_on(self, ours: Collection[int], within_s: float) -> list[int]:
+        """Return the pids of Python processes of the run that have not ended ``within_s`` seconds, services left out.
+
+        The target has ended; ``ours`` are as in :meth:`scan`.
+        """
+        until = time.monotonic() + within_s
+        while True:
+            living = procfs.living(self._of_the_run(ours))
+            going_on = [pid for pid in living if self._census.may_train(pid)]
+            if not going_on or time.monotonic() >= until:
+                return going_on
+            time.sleep(_LOOK_S)
 
     def close(self) -> None:
         self._ends.close()

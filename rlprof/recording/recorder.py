@@ -31,6 +31,7 @@ from rlprof.recording.guard import PartGuard
 from rlprof.recording.host import usable_cores
 from rlprof.recording.hot_lines import HotLines
 from rlprof.recording.look_times import SETTLED_READ_US, LookTimes
+from rlprof.recording.outliving import PATIENCE_S, notes_of_outliving
 from rlprof.recording.output_log import ReadsOutput, logs_of_output
 from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.processes import RunProcesses
@@ -326,6 +327,10 @@ class Recorder:
         self._experiments.target_ended()
         if self._processes.are_sampled:
             self._stop_recording()
+            if self._told_to_end_us is None:
+                with self._guard.part("the look for what goes on"):
+                    going_on = self._processes.that_go_on(self._own_helpers(), PATIENCE_S)
+                    self._notes += notes_of_outliving(going_on)
         with self._guard.part("a window of torch's profiler"):
             # Where recording stopped before, for the last traces.
             self._processes.accept_waiting(MOST_WAITING)

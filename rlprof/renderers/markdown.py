@@ -19,6 +19,7 @@ from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.experiments import ABOUT, measured_times
+from rlprof.report.wording.rates import on_the_rate
 from rlprof.report.wording.run import (
     about_the_parts,
     marked_phases,
@@ -129,7 +130,7 @@ def _head(report: Report, places: _Places) -> Iterator[str]:
     yield _run_line(report)
     if report.bound.text:
         yield f"Bound by {prose(report.bound.text)}."
-    if why := wording.on_the_rate(report):
+    if why := on_the_rate(report):
         yield prose(wording.unglued(why))
     known = wording.known_causes(report)
     if known:

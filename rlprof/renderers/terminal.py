@@ -37,6 +37,7 @@ from rlprof.renderers.base import Renderer
 from rlprof.report import wording
 from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.experiments import measured_times
+from rlprof.report.wording.rates import on_the_rate
 from rlprof.report.wording.run import (
     about_the_parts,
     alike_processes,
@@ -102,7 +103,7 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
     """The verdict, and what to fix in which order."""
     bound = [f"Bound by {printable(report.bound.text)}."] if report.bound.text else []
     yield Paragraph([*head, _verdict(report), _run_line(report), *bound])
-    if why := wording.on_the_rate(report):
+    if why := on_the_rate(report):
         yield Paragraph([StyledText(why, "yellow")])
     yield from time_sections(report)
     yield from (finding(priced, report) for priced in wording.known_causes(report))

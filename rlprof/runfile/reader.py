@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rlprof.errors import RunFileError
 from rlprof.model.recording import (
@@ -32,6 +32,13 @@ from rlprof.runfile.integrity import check_integrity
 from rlprof.runfile.opening import RunFileReader, opened
 from rlprof.runfile.schema import SINCE_EXPERIMENTS, SINCE_MEMORY, SINCE_TORCH, SINCE_VALUES
 
+_TOLD: Final = frozenset(
+    field.name
+    for field in fields(RunInfo)
+    if field.default is MISSING and field.default_factory is MISSING
+)
+"""What every run file tells of its run."""
+
 
 def read_run(path: Path) -> Recording:
     """The recording in ``path``.
@@ -46,8 +53,10 @@ def read_run(path: Path) -> Recording:
         return recording
     except OSError as error:
         raise _damaged(path, error.strerror or error) from error
+    except KeyError as error:
+        raise _damaged(path, "it names a frame that is not in it") from error
     # A time of more than 64 bits overflows; a table in place of a text lacks its methods.
-    except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError, AttributeError) as error:
+    except (sqlite3.Error, ValueError, TypeError, OverflowError, AttributeError) as error:
         raise _damaged(path, error) from error
     except RecursionError as error:
         raise _damaged(path, "a list in it nests too deeply") from error
@@ -98,7 +107,7 @@ def _read(reader: RunFileReader, version: int) -> Recording:
         values=_values(reader) if version >= SINCE_VALUES else (),
         experiments=read_experiments(reader) if version >= SINCE_EXPERIMENTS else (),
         sources=dict(reader.rows("SELECT file, text FROM source")),
-        overhead=json.loads(meta.get("overhead", "{}")),
+        overhead=_parsed(meta.get("overhead", "{}"), "its overhead"),
         notes=tuple(Note(*row) for row in reader.rows("SELECT level, slug, text FROM note")),
     )
 
@@ -127,23 +136,34 @@ def _sync_sites(reader: RunFileReader) -> tuple[SyncSite, ...]:
 
 def _values(reader: RunFileReader) -> tuple[SeenValue, ...]:
     return tuple(
-        SeenValue._make((*rest, json.loads(fields)))
-        for *rest, fields in reader.rows("SELECT * FROM value ORDER BY rowid")
+        SeenValue._make((*rest, _parsed(text, "a value that was seen")))
+        for *rest, text in reader.rows("SELECT * FROM value ORDER BY rowid")
     )
 
 
 def _run(meta: dict[str, str], *, is_recorded_into: bool) -> RunInfo:
+    names = {key: key.removeprefix("run.") for key in meta if key.startswith("run.")}
     values: dict[str, Any] = {
-        key.removeprefix("run."): json.loads(value)
-        for key, value in meta.items()
-        if key.startswith("run.")
+        name: _parsed(meta[key], f"its {name}") for key, name in names.items()
     }
+    missing = _TOLD.difference(values)
+    if "command" in missing:
+        raise ValueError("it does not say which command was run")
+    if missing:
+        raise ValueError(f"it does not tell {', '.join(sorted(missing))} of the run")
     values["command"] = tuple(values["command"])
     # By now it may have been completed.
     values["is_live"] = is_recorded_into and not values["complete"]
     return RunInfo(**values)
 
 
+def _parsed(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{what} is no JSON") from error
+
+
 def _process(row: tuple[Any, ...]) -> Process:
     number, pid, ppid, argv, *rest = row
-    return Process(number, pid, ppid, tuple(json.loads(argv)), *rest)
+    return Process(number, pid, ppid, tuple(_parsed(argv, f"the command of process {pid}")), *rest)

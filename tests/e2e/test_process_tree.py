@@ -282,6 +282,40 @@ while not os.path.exists("go"):
     wait_until(lambda: not is_alive(pid), "the child ends by itself")
 
 
+def test_a_training_that_goes_on_in_the_background_is_told(write, rlprof_run):
+    script = write(
+        WORK
+        + """
+work(0.3)
+if os.fork():
+    os._exit(0)
+os.setsid()
+work(3)
+"""
+    )
+
+    result = rlprof_run(script)
+
+    assert "went-on-after-the-end" in result.note_slugs
+
+
+def test_workers_that_end_with_the_program_are_not_told(write, rlprof_run):
+    script = write(
+        """
+        import multiprocessing
+        import time
+
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("forkserver")
+            for _ in range(2):
+                context.Process(target=time.sleep, args=(60,), daemon=True).start()
+            time.sleep(1)
+        """
+    )
+
+    assert "went-on-after-the-end" not in rlprof_run(script).note_slugs
+
+
 def test_no_zombies_are_left_to_the_target(write, rlprof_run):
     """Its own children are its own to wait for; ours and the orphans are ours."""
     script = write(

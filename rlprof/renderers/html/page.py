@@ -19,6 +19,7 @@ from rlprof.report import wording
 from rlprof.report.wording.crash import bad_end
 from rlprof.report.wording.experiments import ABOUT
 from rlprof.report.wording.facts import host_name, host_value
+from rlprof.report.wording.rates import on_the_rate
 from rlprof.report.wording.run import (
     about_the_parts,
     marked_phases,
@@ -61,7 +62,7 @@ def page(report: Report) -> str:
         interval=_interval(report),
         verdict=wording.verdict(report),
         crash=bad_end(report),
-        on_the_rate=wording.on_the_rate(report),
+        on_the_rate=on_the_rate(report),
         head_facts=_head_facts(report),
         unseen=_unseen(report),
         findings=findings.finding_views(report),

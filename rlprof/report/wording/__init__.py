@@ -53,16 +53,6 @@ _ONE_LINE: Final = 0.9
 NO_ADVICE: Final = "Nothing was steady before that, so there is no advice."
 """Sentence for a run that crashed."""
 
-_COUNT_STEPS: Final = (
-    "Steps per second are not known: nothing counted steps. Call rlprof.step(n) where the "
-    "script has done n steps, or give --sps-pattern for what it prints."
-)
-
-_TOO_FEW_RATES: Final = (
-    "Steps per second are not known: the program printed too few rates to tell a steady one. Let "
-    "it train for longer."
-)
-
 
 def unglued(text: str) -> str:
     return text.replace(GLUE, " ")
@@ -294,6 +284,8 @@ def lack_of_rate(throughput: Throughput) -> str:
         return ""
     if throughput.unit == "none":
         return "nothing counted steps"
+    if not throughput.total_steps:
+        return "the program printed too few rates to tell a steady one"
     return f"{count(throughput.total_steps)} {throughput.unit} in too short a time to tell a steady rate"
 
 
@@ -302,37 +294,6 @@ def lack_of_steps(throughput: Throughput) -> str:
     if throughput.steady_sps is None or throughput.unit == "steps":
         return lack_of_rate(throughput)
     return f"nothing counted steps; {rate(throughput.steady_sps.median)} {rate_unit(throughput)}"
-
-
-def on_the_rate(report: Report) -> str:
-    """Say why there are no steps per second and what to do about it, or why no rate is promised; empty where there is
-    a steady rate, or a crash tells why there is none.
-    """
-    throughput = report.throughput
-    if report.crash and report.crash.before_steady:
-        return ""
-    if throughput.drifts_by_factors:
-        return _drift(throughput)
-    if throughput.steady_sps is not None:
-        return ""
-    steps = throughput.total_steps
-    if throughput.unit == "none":
-        return _COUNT_STEPS
-    if not steps:
-        return _TOO_FEW_RATES
-    return (
-        f"Steps per second are not known: {count(steps)} {throughput.unit} were counted, in too short a time "
-        "to tell a steady rate. Let it train for longer."
-    )
-
-
-def _drift(throughput: Throughput) -> str:
-    assert throughput.drift is not None, "drifts by factors"
-    first, last = (f"{rate(value)}{GLUE}{rate_unit(throughput)}" for value in throughput.drift)
-    return (
-        f"The rate is not steady: {first} in the first third of the steady phase, {last} in the last. "
-        "Prices are shares of the time for it, and no rate is promised."
-    )
 
 
 def advice(report: Report) -> str:

@@ -48,6 +48,27 @@ def test_this_interpreter_is_fine():
 
 
 @pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("exit 0", "is no Python: it printed nothing that rlprof understands"),
+        ("echo 3.11", "is no Python: it printed nothing that rlprof understands"),
+        ("echo '{}'", "is no Python: it printed nothing that rlprof understands"),
+        ("exit 3", "does not run Python code: it ended with exit code 3"),
+    ],
+)
+def test_a_program_that_is_no_interpreter_is_told_in_words(tmp_path, code, found):
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{code}\n")
+    program.chmod(0o755)
+
+    check = check_interpreter(str(program), AUSTIN_3)
+
+    assert check.level is CheckLevel.FAIL
+    assert check.found == f"{program} {found}"
+    assert "Python interpreter" in check.advice
+
+
+@pytest.mark.parametrize(
     ("version", "austin", "level"),
     [
         ("3.8.18", AUSTIN_3, CheckLevel.FAIL),

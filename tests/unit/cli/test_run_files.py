@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.cli.run_files import give_back, new_run_file, point_latest_at
+from rlprof.cli.run_files import give_back, new_run_file, other_name, point_latest_at
 from rlprof.errors import OutputError, UsageError
 from rlprof.runfile.schema import APPLICATION_ID, journals
 from tests.factories import a_run
@@ -77,6 +77,22 @@ def test_what_another_run_records_into_is_not_taken_even_by_force():
 
     assert beside == Path("run-2.rlprof")
     assert busy.stat().st_size
+    assert "run.rlprof is recorded into by another run" in other_name(busy, beside)
+    assert other_name(busy, beside).endswith("this run goes into run-2.rlprof")
+
+
+def test_nothing_is_said_of_a_name_that_is_the_one_asked_for():
+    taken = a_recording(Path("run.rlprof"))
+
+    assert other_name(None, new_run_file(None, "train.py", force=False)) == ""
+    assert other_name(taken, new_run_file(taken, "train.py", force=True)) == ""
+
+
+def test_nothing_is_said_of_the_file_behind_a_link():
+    taken, link = a_recording(Path("run.rlprof")), Path("link.rlprof")
+    link.symlink_to(taken)
+
+    assert other_name(link, new_run_file(link, "train.py", force=True)) == ""
 
 
 def test_a_file_that_another_run_has_only_just_made_is_not_taken_even_by_force():

@@ -12,21 +12,33 @@ from rlprof.model.recording import Note
 from rlprof.model.report import Report
 from rlprof.renderers.terminal import RENDERER
 from rlprof.report import wording
+from rlprof.report.wording.rates import on_the_rate
 from rlprof.report.wording.run import run_facts
 from tests.report_factories import a_finding, a_report
 
 
 def why(throughput: Throughput) -> str:
     report: Report = a_report(sps=None)
-    return wording.on_the_rate(replace(report, throughput=throughput))
+    return on_the_rate(replace(report, throughput=throughput))
 
 
 def test_why_there_is_no_rate_tells_what_was_missing():
-    printed = Throughput("steps", "as printed by the program", None, series=((0, 500_000, 90.0),))
+    rates = tuple((at, at + 500_000, 90.0) for at in range(0, 1_500_000, 500_000))
+    printed = Throughput("steps", "as printed by the program", None, series=rates)
 
     assert "nothing counted steps" in why(Throughput("none", "none", None))
     assert "12 steps were counted" in why(Throughput("steps", "rlprof.step", None, total_steps=12))
     assert "too few rates" in why(printed)
+    assert "too few rates" in wording.lack_of_rate(printed)
+
+
+@pytest.mark.parametrize("rates", [1, 2])
+def test_who_prints_a_rate_at_the_end_alone_is_not_told_to_train_for_longer(rates):
+    series = tuple((at, at + 500_000, 90.0) for at in range(0, rates * 500_000, 500_000))
+    told = why(Throughput("steps", "as printed by the program", None, series=series))
+
+    assert "Call rlprof.step(n)" in told
+    assert "longer" not in told
 
 
 def test_a_rate_that_was_printed_has_no_count():

@@ -102,6 +102,28 @@ def test_a_fault_is_told(run_file: Path, fault: str) -> None:
     assert raised.value.slug == "run-file-damaged"
 
 
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("DELETE FROM meta", "it does not say which command was run"),
+        ("DELETE FROM meta WHERE key = 'run.command'", "it does not say which command was run"),
+        ("DELETE FROM meta WHERE key = 'run.cwd'", "it does not tell cwd of the run"),
+        ("UPDATE meta SET value = '{x' WHERE key = 'run.command'", "its command is no JSON"),
+        ("UPDATE meta SET value = '' WHERE key = 'overhead'", "its overhead is no JSON"),
+        ("UPDATE process SET argv = '{x'", "the command of process 1000 is no JSON"),
+        ("DELETE FROM frame", "it names a frame that is not in it"),
+    ],
+)
+def test_what_is_missing_is_told_in_words(run_file: Path, fault: str, told: str) -> None:
+    with closing(sqlite3.connect(run_file)) as db, db:
+        assert db.execute(fault).rowcount
+
+    with pytest.raises(RunFileError) as raised:
+        read_run(run_file)
+
+    assert raised.value.message == f"the run file {run_file} is damaged: {told}"
+
+
 def test_as_many_steps_as_a_count_has_bits_for_are_none(run_file: Path) -> None:
     with closing(sqlite3.connect(run_file)) as db, db:
         assert db.execute("UPDATE counter SET value = 9223372036854775807").rowcount
