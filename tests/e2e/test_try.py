@@ -324,6 +324,7 @@ def test_keep_going_lets_it_train_on_untreated(write, start_try, tmp_path):
     assert "ends the training" not in trying.err
 
 
+@pytest.mark.slow  # It is a minute until nothing can be loading any more.
 def test_a_program_that_counts_nothing_is_told_so(write, start_try):
     text = TRAIN.replace("rlprof.step()", "sum(range(1000))").replace("import rlprof", "")
     trying = start_try(write(text), options=["--budget", "20s"])
