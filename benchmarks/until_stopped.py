@@ -16,7 +16,12 @@ from threading import Thread
 import psutil
 from accuracy import ProgramFailedError, kill_tree
 
-RATE = re.compile(r"(?:sps|fps|steps/s)\D{0,12}?([\d.]+)", re.IGNORECASE)
+_A_SECOND = r"(?:steps|its?|updates|gens|moves|games|frames|batches|episodes|rounds)/s(?:ec)?"
+RATE = re.compile(
+    rf"(?:\b[sfu]ps\b|\brate\b)\D{{0,12}}?([\d.]+)|{_A_SECOND}\s*[:=]\s*([\d.]+)|([\d.]+)\s*{_A_SECOND}(?!\s*[:=])",
+    re.IGNORECASE,
+)
+"""``SPS 4500``, ``gens/s: 1.2``, ``2224 steps/s``."""
 SETTLING_S = 3.0
 """After the first rate; those that are printed in it are left out."""
 LONGEST_START_S = 60.0
@@ -35,8 +40,8 @@ class Running:
         # Who ends the program closes its output, with this in the middle of it.
         with suppress(ValueError):
             for line in self.process.stdout or ():
-                if told := RATE.findall(line):
-                    self.rates.append((time.monotonic(), float(told[-1])))
+                if told := [*RATE.finditer(line)]:
+                    self.rates.append((time.monotonic(), float(told[-1][told[-1].lastindex or 0])))
 
     def train(self, seconds: float) -> float:
         """Let it train for so long after it has settled; the mean of the rates that it prints."""
