@@ -148,7 +148,7 @@ def fact_table(rows: Sequence[Sequence[Cell]], columns: int = 2) -> Table:
 
 
 def sides_table(rows: Sequence[Sequence[Cell]]) -> Table:
-    """What is compared, each with its rate, and with what it is below that."""
+    """Table of the sides that are compared, each with its rate, and what it is below that."""
     columns = [
         Column(wraps=False),
         Column(name="rate"),

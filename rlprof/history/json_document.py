@@ -7,7 +7,7 @@ Within a version keys are only added.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -68,6 +68,17 @@ class Unread(Struct, frozen=True):
     reason: str
 
 
+UnreadFiles: TypeAlias = Annotated[
+    Sequence[Unread], means("Files that are no run and no verified fix, or no whole one.")
+]
+StandingTold: TypeAlias = Annotated[
+    Standing,
+    means(
+        "`held`: the measured interval and the promised range meet; else it lies `above` or `below`."
+    ),
+]
+
+
 class Verified(Struct, frozen=True):
     file: str
     measured: Annotated[str, means("Time of its end, UTC.")]
@@ -78,12 +89,7 @@ class Verified(Struct, frozen=True):
     tried: Annotated[Interval | None, means("By `rlprof try`; null for a finding not tried.")]
     saved_share: Annotated[Interval, means("Measured, with its 90 % interval.")]
     times: Annotated[Number, means("The rate of head over that of base.")]
-    standing: Annotated[
-        Standing,
-        means(
-            "`held`: the measured interval and the promised range meet; else it lies `above` or `below`."
-        ),
-    ]
+    standing: StandingTold
     base: Annotated[str, means("Commit without the fix.")]
     head: str
 
@@ -96,9 +102,7 @@ class HistoryDocument(Struct, frozen=True):
     """1: the first."""
     rlprof: str
     runs: Annotated[Sequence[Run], means("In order of time.")]
-    unread: Annotated[
-        Sequence[Unread], means("Files that are no run and no verified fix, or no whole one.")
-    ]
+    unread: UnreadFiles
     verified: Annotated[Sequence[Verified], means("By `rlprof verify`, in order of time.")]
 
 
@@ -180,12 +184,7 @@ class Promise(Struct, frozen=True):
     finding: str
     promised: Annotated[Range, means("Share of the time per step to be saved, by samples.")]
     measured: Interval
-    standing: Annotated[
-        Standing,
-        means(
-            "`held`: the measured interval and the promised range meet; else it lies `above` or `below`."
-        ),
-    ]
+    standing: StandingTold
     excess: Annotated[float, means("As `median_excess`.")]
     file: str
 
@@ -204,9 +203,7 @@ class CalibrationDocument(Struct, frozen=True):
     promises: Annotated[Sequence[Promise], means("In order of time.")]
     ceilings_left_out: Annotated[Count, means("Experiments that only bound a gain.")]
     unclear_left_out: Annotated[Count, means("Experiments that came to no clear gain.")]
-    unread: Annotated[
-        Sequence[Unread], means("Files that are no run and no verified fix, or no whole one.")
-    ]
+    unread: UnreadFiles
 
 
 def calibration_as_json(calibration: Calibration) -> str:

@@ -1,4 +1,4 @@
-"""What computes, besides torch and numpy: other frameworks, their networks, and code that runs in C for its caller."""
+"""Libraries that compute, besides torch and numpy: other frameworks, their networks, and code that runs in C for its caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What prints, logs and lays out text."""
+"""Libraries that print, log and lay out text."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class CallTree:
         return self._self.get(node, Cost())
 
     def cost_of(self, nodes: Iterable[int]) -> Cost:
-        """What these nodes take themselves, all together."""
+        """Return the time of these nodes themselves, all together."""
         return sum_costs(map(self.self_cost, nodes))
 
     def total_cost(self, node: int) -> Cost:

@@ -72,7 +72,7 @@ def sarif_log(run: dict[str, Json]) -> str:
 
 
 def bases(root: str) -> dict[str, Json]:
-    """What paths are told from."""
+    """Folders that paths are told from."""
     return {_ROOT_ID: {"uri": f"file://{as_uri(root.rstrip('/'))}/"}}
 
 

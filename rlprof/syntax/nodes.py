@@ -1,4 +1,4 @@
-"""What a part of a syntax tree holds: the calls and names in it, its lines, what a call is given, and what is assigned."""
+"""Parts of a syntax tree: the calls and names in it, its lines, what a call is given, and what is assigned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names_in(*parts: ast.AST) -> set[str]:
 
 
 def given_to(call: ast.Call) -> list[ast.expr]:
-    """What a call is given, by place or by name."""
+    """Return the arguments of a call, by place or by name."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
@@ -36,7 +36,7 @@ def items_of(node: ast.expr) -> list[ast.expr]:
 def made_each_turn(
     node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
 ) -> list[ast.expr]:
-    """What a comprehension makes in each turn: of a dictionary, a key and a value."""
+    """Return the items that a comprehension makes in each turn: of a dictionary, a key and a value."""
     return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 
 

@@ -1,4 +1,4 @@
-"""What a graph of torch is asked by, how it is used, and the names in whose scope that is decided."""
+"""Tell by what a graph of torch is asked, how it is used, and the names in whose scope that is decided."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MIN_SHARE: Final = 0.02
 
 
 class SteadySearch:
-    """What is looked through for a cause: the steady phase, the program's lines in it, and what was seen there."""
+    """Material of a search for a cause: the steady phase, the program's lines in it, and what was seen there."""
 
     def __init__(self, profile: Profile, lines: UserLines | None = None) -> None:
         self.profile = profile

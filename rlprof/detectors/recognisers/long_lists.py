@@ -196,7 +196,7 @@ def _count_from_an_end(part: ast.expr) -> ast.expr | None:
 def _slow_sort(
     statement: Statement, of: ast.expr, taken: int | None, known: Mapping[str, Value]
 ) -> SlowCall | None:
-    """What is quicker than to sort ``of``; None where nothing may be: to take more than a few, sorting is the quickest."""
+    """Return the advice that is quicker than to sort ``of``; None where nothing may be: to take more than a few, sorting is the quickest."""
     value = value_of(of, known)
     if taken is not None and value is not None and taken <= _FEW * (value.length or 0):
         return SORTED

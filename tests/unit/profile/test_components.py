@@ -574,16 +574,20 @@ def test_a_rate_that_drifts_by_factors_promises_no_ceiling():
     assert row(profile, "environment").ceiling_sps is None
 
 
-def test_the_program_s_own_phases_stand_first():
+def with_a_rollout(wall_ns: float, cpu_ns: float) -> Profile:
+    """One that the program marks as ``rollout``, ten times."""
     recording = sequential().recording()
     window = recording.windows[-1].id
     marks = (
-        Counter(window, 0, "phase:rollout:wall_ns", 7e9),
-        Counter(window, 0, "phase:rollout:cpu_ns", 5e9),
+        Counter(window, 0, "phase:rollout:wall_ns", wall_ns),
+        Counter(window, 0, "phase:rollout:cpu_ns", cpu_ns),
         Counter(window, 0, "phase:rollout:entered", 10),
     )
+    return build_profile(replace(recording, counters=(*recording.counters, *marks)))
 
-    profile = build_profile(replace(recording, counters=(*recording.counters, *marks)))
+
+def test_the_program_s_own_phases_stand_first():
+    profile = with_a_rollout(7e9, 5e9)
 
     first = profile.components[0]
     assert (first.name, first.is_marked) == ("rollout", True)
@@ -592,14 +596,6 @@ def test_the_program_s_own_phases_stand_first():
 
 
 def test_a_phase_that_mostly_waits_promises_no_rate():
-    recording = sequential().recording()
-    window = recording.windows[-1].id
-    marks = (
-        Counter(window, 0, "phase:rollout:wall_ns", 7e9),
-        Counter(window, 0, "phase:rollout:cpu_ns", 0.2e9),
-        Counter(window, 0, "phase:rollout:entered", 10),
-    )
-
-    profile = build_profile(replace(recording, counters=(*recording.counters, *marks)))
+    profile = with_a_rollout(7e9, 0.2e9)
 
     assert profile.components[0].ceiling_sps is None
