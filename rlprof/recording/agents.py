@@ -53,7 +53,7 @@ class Announcement:
     """As this process sees it, from the socket's peer credentials."""
     ppid: int
     start: str
-    """``start`` or ``fork``."""
+    """``start``, ``spawn`` or ``fork``, as ``announce`` of the agent has it."""
     python: str
     mailbox: MailboxReader
 

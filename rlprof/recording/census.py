@@ -315,8 +315,7 @@ class Census:
                 parent.process.argv, "multiprocessing.forkserver"
             )
             return "forkserver" if from_server else "fork"
-        argv = procfs.read_arguments(announcement.pid)
-        return "spawn" if _mentions(argv, "multiprocessing.spawn") else "subprocess"
+        return "spawn" if announcement.start == "spawn" else "subprocess"
 
 
 def summarise(tracked: TrackedProcess) -> Process:

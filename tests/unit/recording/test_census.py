@@ -93,6 +93,14 @@ def test_the_exit_code_is_what_the_kernel_or_else_the_agent_says(seen, told, kep
     assert ended.process.exit_code == kept
 
 
+def test_who_has_ended_before_it_is_met_is_known_as_a_worker():
+    census = Census(StackTable(), lambda: 0, expects_agents=True)
+
+    tracked = census.announced(Announcement(PID, 1, "spawn", "3.11.7", a_mailbox()))
+
+    assert tracked.process.start_method == "spawn"
+
+
 def test_a_zombie_tells_how_it_ended_before_its_parent_asks():
     pid = os.fork()
     if not pid:

@@ -99,7 +99,9 @@ def start() -> None:
             moved_imports.install(os.environ["RLPROF_HEAD_ROOT"], os.environ["RLPROF_SIDE_ROOT"])
         except Exception:
             pass  # What was imported is told at the end, and judged then.
-    agent = Agent("start")
+    # The recorder may hear of it once it has ended, and a dead process has no command line.
+    is_spawned = "--multiprocessing-fork" in sys.argv
+    agent = Agent("spawn" if is_spawned else "start")
     if not agent.connected:
         return
     _agent = agent

@@ -27,8 +27,8 @@ recorder answers at once without one. Past this the program runs on, sampled or 
 def announce(address: str, token: str, start: str, mailbox_fd: int, *, waits: bool) -> bool:
     """Hand over who we are and our mailbox. False when the recorder is gone.
 
-    ``start`` is ``start`` for a fresh interpreter and ``fork`` for a forked child. Without
-    ``waits`` it does not look for the answer.
+    ``start`` is ``start`` for a fresh interpreter, ``spawn`` for one that multiprocessing started and
+    ``fork`` for a forked child. Without ``waits`` it does not look for the answer.
     """
     fields = (start.encode(), _python_version(), str(os.getppid()).encode())
     try:
