@@ -14,7 +14,7 @@ from statistics import mean
 from threading import Thread
 
 import psutil
-from accuracy import ProgramFailedError, kill_tree
+from accuracy import ProgramFailedError
 
 _A_SECOND = r"(?:steps|its?|updates|gens|moves|games|frames|batches|episodes|rounds)/s(?:ec)?"
 RATE = re.compile(
@@ -70,12 +70,14 @@ def running(command: Sequence[str], folder: Path) -> Iterator[Running]:
         text=True,
         errors="replace",
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
     ) as process:
         try:
             yield Running(process)
         finally:
-            with suppress(psutil.NoSuchProcess):
-                kill_tree(process.pid)
+            # A worker that outlives its parent would keep the output open, which is waited for.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def printed_rate(command: Sequence[str], folder: Path, seconds: float) -> float:
