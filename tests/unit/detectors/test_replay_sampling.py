@@ -278,6 +278,47 @@ def test_a_shuffle_of_the_whole_buffer_for_a_few_indices():
     assert claimed_s(profile_of(run, script), finding) == pytest.approx(1.0)
 
 
+OLD_GENERATOR = "type=method owner=numpy.random.mtrand.RandomState"
+
+
+@pytest.mark.parametrize(
+    ("line", "operand", "seen"),
+    [
+        (
+            "i = self.noise.choice(self.size, n, replace=False)",
+            "self.noise",
+            "type=numpy.random.mtrand.RandomState",
+        ),
+        ("i = pick(self.size, n, replace=False)", "pick", OLD_GENERATOR),
+        ("i = choice(self.size, n, False)", "choice", OLD_GENERATOR),
+    ],
+)
+def test_an_old_generator_is_known_by_its_values(line: str, operand: str, seen: str):
+    run, script = with_lines(line, "s = self.states[i]")
+    run.sees(script.at(line, "learn"), **{operand.replace(".", "__"): seen})
+
+    (finding,) = found(run, script)
+
+    assert "shuffled" in finding.title
+    assert "default_rng" in finding.fix
+    assert claimed_s(profile_of(run, script), finding) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("i = self.noise.choice(self.size, n, replace=False)", "type=numpy.random._generator.Generator"),
+        ("i = self.noise.choice(self.size, n)", "type=numpy.random.mtrand.RandomState"),
+        ("i = self.noise.choice(self.size, n, True)", "type=numpy.random.mtrand.RandomState"),
+    ],
+)  # fmt: skip
+def test_silent_on_draws_that_shuffle_nothing(line: str, seen: str):
+    run, script = with_lines(line, "s = self.states[i]")
+    run.sees(script.at(line, "learn"), self__noise=seen)
+
+    assert found(run, script) == []
+
+
 def test_what_is_computed_with_the_batch_is_left_out():
     script = Script("dqn.py", DQN.text.replace("torch.as_tensor(np.", "net(np."))
     run = drawing(4.0)
