@@ -340,12 +340,7 @@ def _is_permutation(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and called_name(node) == "choice":
         # Of a ``Generator`` it does not shuffle all: 12 µs for 64 out of 100 000.
         legacy = ast.unparse(node.func) in ("np.random.choice", "numpy.random.choice")
-        return legacy and any(
-            keyword.arg == "replace"
-            and isinstance(keyword.value, ast.Constant)
-            and keyword.value.value is False
-            for keyword in node.keywords
-        )
+        return legacy and _draws_without_replacement(node)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         value = node.value
         cut = node.slice.lower is None and node.slice.upper is not None
