@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from rlprof.agent.inject.rlprof_agent.layout import UNNAMED_FILE
 from rlprof.model.recording import NO_PARENT, Frame, Note
 from rlprof.units import count
 
@@ -26,6 +27,8 @@ class StackTable:
         self._is_full = False
         """True if callers stand for what they called."""
         self._known: dict[tuple[Frame, ...], int] = {}
+        self._files: dict[str, set[str]] = {}
+        """Those in which functions of a name are, by that name."""
         self._new_frames: list[tuple[int, Frame]] = []
         self._new_nodes: list[tuple[int, int, int]] = []
 
@@ -35,8 +38,9 @@ class StackTable:
         known = self._known.get(stack)
         if known is not None:
             return known
+        named = [self._named(frame) for frame in stack]
         parent = NO_PARENT
-        for frame in stack:
+        for frame in named:
             child = self._child(parent, frame)
             if child == NO_PARENT:
                 self._is_full = True
@@ -44,8 +48,17 @@ class StackTable:
             parent = child
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
-        self._known[stack] = parent
+        # A file that is not known yet may be so at the next stack.
+        if not any(frame.file == UNNAMED_FILE for frame in named):
+            self._known[stack] = parent
         return parent
+
+    def _named(self, frame: Frame) -> Frame:
+        """``frame`` with the file of its function, where it has none: agents know it, and samplers do not."""
+        if frame.file != UNNAMED_FILE:
+            return frame
+        files = self._files.get(frame.function, ())
+        return frame._replace(file=next(iter(files))) if len(files) == 1 else frame
 
     @property
     def known(self) -> Collection[Frame]:
@@ -94,6 +107,8 @@ class StackTable:
         if number is None:
             number = self._frames[frame] = len(self._frames)
             self._new_frames.append((number, frame))
+            if frame.file != UNNAMED_FILE:
+                self._files.setdefault(frame.function, set()).add(frame.file)
         return number
 
     def _child(self, parent: int, frame: Frame) -> int:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from rlprof.agent.inject.rlprof_agent.layout import UNNAMED_FILE
 from rlprof.model.recording import Process
 from rlprof.recording.attaching import SHORT_LIVED
 from rlprof.recording.census import NO_AGENT
@@ -79,6 +80,36 @@ if __name__ == "__main__":
     services = [p for p in result.recording.processes if p.pid not in {*pids, result.root.pid}]
     assert all(p.fate == "left-out" and "left out" in p.note for p in services)
     assert bool(services) == (method != "fork")
+
+
+def test_what_cloudpickle_sends_is_at_the_file_that_it_was_written_in(write, rlprof_run):
+    """Its code comes without the name of its file, as that of environments in workers of Stable-Baselines3."""
+    pytest.importorskip("cloudpickle", reason="cloudpickle is missing (pip install cloudpickle)")
+    script = write(
+        WORK
+        + """
+import cloudpickle
+
+def run(pickled):
+    cloudpickle.loads(pickled)(3.0)
+
+if __name__ == "__main__":
+    worker = mp.get_context("spawn").Process(target=run, args=(cloudpickle.dumps(work),))
+    worker.start()
+    worker.join()
+"""
+    )
+
+    recording = rlprof_run(script).recording
+
+    nodes = recording.nodes
+    time_us = recording.samples.us_by_node(len(nodes))
+    by_file: dict[str, int] = {}
+    for node, us in zip(nodes, time_us, strict=True):
+        if node.frame.function == "work":
+            by_file[node.frame.file] = by_file.get(node.frame.file, 0) + us
+    # The first stacks come before anybody has told whose they are.
+    assert by_file.get(UNNAMED_FILE, 0) < 0.2 * by_file[str(script)]
 
 
 def test_a_process_pool(write, rlprof_run):

@@ -164,8 +164,8 @@ def _own_us(master: Split, crowd: float) -> float:
 
 
 def _bounded(left: Range, workers: int, crews: Sequence[CrewWork], profile: Profile) -> OtherLayout:
-    """Not faster than the busiest process outside of the crews. On full cores threads that run no Python may go on as they do: nobody sees
-    whether they work, or spin between the calls that they wait for.
+    """Not faster than the busiest process outside of the crews. On full cores threads that run no Python may go on as they do, for nobody sees
+    whether they work, or spin between the calls that they wait for: what finds no room on the cores beside the masters is added.
     """
     inside = {process for parts in crews for process in parts.crew.processes}
     others = max(
@@ -173,7 +173,8 @@ def _bounded(left: Range, workers: int, crews: Sequence[CrewWork], profile: Prof
         default=0,
     )
     load = profile.load
-    native = load.native_us / load.cores if load.saturated else 0.0
+    room_us = max(0.0, load.cores - len(crews)) * left.high
+    native = max(0.0, load.native_us - room_us) / load.cores if load.saturated else 0.0
     return OtherLayout(Range(max(left.low, others), max(left.high + native, others)), workers)
 
 

@@ -154,17 +154,21 @@ def test_ranks_by_what_one_process_would_need():
     assert 0.87 < first.saved_share.low < first.saved_share.high < 0.97
 
 
-def test_on_full_cores_threads_without_python_may_go_on_as_they_do():
-    """They have six of twenty seconds of CPU time: 0.3 of the steady time at most, if they do not go with the messages."""
+def test_threads_without_python_that_find_no_room_beside_the_master_may_go_on_as_they_do():
+    """On two full cores: one is the master's, and the other one theirs for as long as the master works."""
     profile = profile_of(a_vector_env(env_s=0.2, pipe_s=1.5), TRAIN)
+    assert profile.load.cores == 2
 
-    def left(native_us: int) -> Range:
-        load = replace(profile.load, saturated=True, native_us=native_us)
+    def left(native_us: float) -> Range:
+        load = replace(profile.load, saturated=True, native_us=round(native_us))
         (finding,) = DETECTOR.in_samples.detect(replace(profile, load=load))
         return finding.remainder.left
 
-    assert left(6_000_000).low == left(0).low
-    assert left(6_000_000).high == pytest.approx(left(0).high + 0.3, abs=0.01)
+    alone = left(0)
+    room_us = alone.high * profile.steady_us
+    assert left(room_us) == alone
+    assert left(room_us + 0.6 * profile.steady_us).low == alone.low
+    assert left(room_us + 0.6 * profile.steady_us).high == pytest.approx(alone.high + 0.3, abs=0.01)
 
 
 def test_environments_worth_a_worker_are_put_together_in_fewer_workers():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from rlprof.agent.inject.rlprof_agent.layout import UNNAMED_FILE
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.recording import stacks
 from rlprof.recording.stacks import StackTable
@@ -43,6 +44,27 @@ def test_the_frames_that_lead_to_a_node_come_innermost_first():
     table = StackTable()
 
     assert list(table.frames(table.node([MAIN, STEP]))) == [STEP, MAIN]
+
+
+def test_code_without_a_file_has_that_in_which_its_function_is_known():
+    table = StackTable()
+    unnamed = Frame(UNNAMED_FILE, "step", 4)
+    early = table.node([MAIN, unnamed])
+
+    step = table.node([MAIN, STEP])
+
+    assert next(table.frames(early)) == unnamed
+    assert next(table.frames(table.node([MAIN, unnamed]))) == OTHER
+    assert table.node([MAIN, STEP]) == step
+
+
+def test_code_without_a_file_stays_so_where_two_files_have_such_a_function():
+    table = StackTable()
+    unnamed = Frame(UNNAMED_FILE, "step", 4)
+    table.node([MAIN, STEP])
+    table.node([MAIN, Frame("wrappers.py", "step", 3)])
+
+    assert next(table.frames(table.node([MAIN, unnamed]))) == unnamed
 
 
 def test_of_too_many_stacks_the_nearest_known_caller_stands_for_the_rest(monkeypatch):

@@ -13,6 +13,10 @@ import struct
 MAGIC = 0x0006_464F_5250_4C52
 """``RLPROF`` and the version of this layout."""
 
+UNNAMED_FILE = "<dynamic-code>"
+"""The file of each function that cloudpickle (3.1.2 and later) sends by value, as Stable-Baselines3's ``SubprocVecEnv`` does with
+environments that the script defines."""
+
 COUNTED_FILE = "<frozen importlib._bootstrap of rlprof>"
 """The file that functions which count give as theirs. Python's warnings skip frames whose file has both
 ``importlib`` and ``_bootstrap`` in its name, when they look for the caller that ``stacklevel`` means."""

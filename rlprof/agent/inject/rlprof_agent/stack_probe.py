@@ -22,6 +22,7 @@ from _signal import (  # type: ignore[import-not-found]
 from _thread import get_ident
 
 from . import aside, foreign_errors, layout
+from .code_files import file_of
 from .counted import part_time
 from .cpu_timer import CpuTimer
 from .held_codes import HeldCodes
@@ -359,9 +360,8 @@ class StackProbe:
         if number is not None:
             return number
         number = len(self._frames)
-        file = code.co_filename.encode("utf-8", "surrogateescape")[: layout.MAX_NAME]
-        name = getattr(code, "co_qualname", code.co_name)
-        function = name.encode("utf-8", "surrogateescape")[: layout.MAX_NAME]
+        named = (file_of(code, frame.f_globals), getattr(code, "co_qualname", code.co_name))
+        file, function = (n.encode("utf-8", "surrogateescape")[: layout.MAX_NAME] for n in named)
         # None on instructions that the compiler made up.
         line = frame.f_lineno or code.co_firstlineno
         if code.co_name == _MODULE_CALL:

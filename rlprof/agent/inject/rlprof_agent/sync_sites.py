@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import foreign_errors, layout
+from .code_files import file_of
 from .held_codes import HeldCodes
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -97,7 +98,7 @@ class SyncSites:
         function: str = getattr(code, "co_qualname", code.co_name)
         line = site.f_lineno or code.co_firstlineno
         return self._mailbox.new_site(
-            (self._method, self._device, str(line), function[:80], code.co_filename)
+            (self._method, self._device, str(line), function[:80], file_of(code, site.f_globals))
         )
 
 

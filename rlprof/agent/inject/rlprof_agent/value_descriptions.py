@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from . import foreign_errors, layout, optimized
+from .code_files import file_of
 from .opened_streams import leads_to, printed_to
 from .plain_reads import (
     FUNCTIONS,
@@ -230,7 +231,10 @@ def function_fields(value: Any, prefix: str = "") -> list[str]:
     if type(value) is FunctionType:
         code = value.__code__
         name = joined(value.__module__, getattr(code, "co_qualname", value.__qualname__))
-        place = ["file=" + text_of(code.co_filename), "line=%d" % code.co_firstlineno]
+        place = [
+            "file=" + text_of(file_of(code, value.__globals__)),
+            "line=%d" % code.co_firstlineno,
+        ]
     elif type(value) is BuiltinFunctionType:
         name, place = joined(value.__module__, _builtin(value)), []
     elif type(value) is MethodDescriptorType:

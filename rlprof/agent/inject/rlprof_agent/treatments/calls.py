@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
+from ..code_files import file_of
 from ..real import sys, time
 from . import AskedPart, RefusedError, library
 from .arrays import arrays_first
@@ -258,12 +259,12 @@ def _from_its_lines(part: dict[str, Any], original: Any, treated: Any) -> Any:
     def called(*args: Any, **kwargs: Any) -> Any:
         frame: Optional[FrameType] = sys._getframe(1)
         for _ in range(_FRAMES):
-            if frame is None or frame.f_code.co_filename == file:
+            if frame is None or file_of(frame.f_code, frame.f_globals) == file:
                 break
             frame = frame.f_back
         if (
             frame is not None
-            and frame.f_code.co_filename == file
+            and file_of(frame.f_code, frame.f_globals) == file
             and first <= frame.f_lineno <= last
         ):
             return treated(*args, **kwargs)

@@ -11,6 +11,7 @@ from _functools import partial  # type: ignore[import-not-found]
 from dis import findlinestarts
 from types import CodeType, FunctionType
 
+from ..code_files import file_of
 from ..counted.calls import is_counting, original_of
 from ..counted.part_time import COLD
 from ..layout import TREATED_FILE
@@ -41,7 +42,7 @@ def written_at(file: str, line: int, name: str, *, within: bool = False) -> list
         for each in gc.get_objects()
         if type(each) is FunctionType
         and each.__code__.co_name == name
-        and each.__code__.co_filename == file
+        and file_of(each.__code__, each.__globals__) == file
         and (_has_line(each.__code__, line) if within else each.__code__.co_firstlineno == line)
     ]
     if not found:
