@@ -164,6 +164,8 @@ def _of(frame: Frame) -> str:
 
 def _fix_of_a_library(frame: Frame) -> str:
     library = library_of(installed_package(frame.file))
+    if library and library.instead_of_polling:
+        return library.instead_of_polling
     in_process = f" ({library.in_process_envs})" if library and library.in_process_envs else ""
     return (
         "The loop is the library's, so leave it a core: take fewer workers than there are cores, or step the environments in one "

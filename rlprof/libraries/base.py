@@ -176,6 +176,9 @@ class Library:
     """Kinds of wait of its functions, by pattern and name. Outside of the standard library only loops of the
     library's own that poll (``WaitKind.POLL``)."""
 
+    instead_of_polling: str = ""
+    """Advice on what to do about those, in whole sentences; else that they be left a core."""
+
     duties: Mapping[str, Mapping[str, Duty]] = field(default_factory=dict)
     """Duties that its functions, by pattern and name, are called for."""
     slow_calls: Mapping[str, Mapping[str, SlowCall]] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rlprof.libraries.base import ANY, EVERYTHING, Library, Transport
+from rlprof.model.activity import WaitKind
 
 CHECKPOINTS: Final = Library(
     name="Orbax and safetensors",
@@ -33,6 +34,9 @@ JOBLIB: Final = Library(
     packages=("joblib",),
     samples=("numpy_pickle.py",),
     saving=r"numpy_pickle\.py$",
+    waits={r"parallel\.py$": {"_retrieve": WaitKind.POLL}},
+    instead_of_polling="Parallel naps for 10 ms each time that it finds a task not done. Give each of its calls more to do, or take a "
+    "concurrent.futures.ProcessPoolExecutor that is made once: its map(f, tasks, chunksize=n) waits without naps.",
     drives=EVERYTHING,
     is_launcher=True,
 )

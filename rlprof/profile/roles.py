@@ -103,7 +103,7 @@ def roles_by_work(
 
 def _own_role(process: Process) -> str:
     command = " ".join(process.argv)
-    if "multiprocessing.resource_tracker" in command or "semaphore_tracker" in command:
+    if ".resource_tracker" in command or "semaphore_tracker" in command:
         return RESOURCE_TRACKER
     if "multiprocessing.forkserver" in command and process.start_method != "forkserver":
         return FORKSERVER

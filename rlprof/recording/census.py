@@ -21,6 +21,7 @@ from rlprof.recording.tracked import TrackedProcess
 
 LEFT_OUT = {
     r"multiprocessing\.resource_tracker": "the resource tracker of multiprocessing",
+    r"(joblib\.externals\.)?loky\.backend\.resource_tracker": "the resource tracker of loky",
     r"multiprocessing\.forkserver": "the fork server of multiprocessing",
     r"torch\._inductor\.compile_worker|.*/torch/_inductor/compile_worker/__main__\.py": (
         "a compile worker of torch"
@@ -29,6 +30,9 @@ LEFT_OUT = {
     r"wandb-service.*": "the service of Weights & Biases",
 }
 """Service processes that are not sampled, by the program that they run (all of it)."""
+
+_SPAWNED = re.compile(r"(joblib\.externals\.)?loky\.backend\.popen_loky_posix")
+"""Programs whose processes are as those that multiprocessing spawns: joblib's workers."""
 
 NO_AGENT = "it ran without the agent (-E, -I, an environment of its own, or Python before 3.9)"
 """Why the scan had to find a process."""
@@ -315,7 +319,10 @@ class Census:
                 parent.process.argv, "multiprocessing.forkserver"
             )
             return "forkserver" if from_server else "fork"
-        return "spawn" if announcement.start == "spawn" else "subprocess"
+        is_spawned = announcement.start == "spawn" or _SPAWNED.fullmatch(
+            _program(procfs.read_arguments(announcement.pid))
+        )
+        return "spawn" if is_spawned else "subprocess"
 
 
 def summarise(tracked: TrackedProcess) -> Process:

@@ -244,7 +244,11 @@ def delay_of(loops: Collection[int], profile: Profile) -> float:
 
 def _may_wait_for_outside(profile: Profile) -> bool:
     """Tell whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
-    if any(process.fate not in ("sampled", "probe-only") for process in profile.processes):
+    if any(
+        process.fate not in ("sampled", "probe-only")
+        for process in profile.processes
+        if profile.process_roles.get(process.id) not in SERVICES
+    ):
         return True
     if _starts_unseen_programs(profile):
         return True

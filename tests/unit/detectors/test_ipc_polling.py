@@ -208,6 +208,17 @@ def test_naps_for_a_process_that_was_not_seen_cost_nothing():
     assert all(saving.removable.high == 0.0 for saving in finding.savings)
 
 
+def test_a_service_that_is_left_out_is_nobody_to_wait_for():
+    def naps(service: bool) -> list[Finding]:
+        run = a_training(cores=4).spends(2.0, SEND).spends(8.0, *NAP, idle=True)
+        run.process("worker").spends(1.0, STEP).spends(9.0, *NAP, idle=True)
+        if service:
+            run.process("from multiprocessing.resource_tracker import main", fate="left-out")
+        return found(run)
+
+    assert naps(service=True) == naps(service=False) != []
+
+
 def test_questions_between_steps_are_priced_by_their_time():
     run = busy_workers(a_training(cores=8).spends(3.0, *ASK_EACH).spends(7.0, SEND))
 
@@ -379,3 +390,12 @@ def test_a_loop_of_a_library_is_named_with_what_its_user_can_do():
     assert lines_of(finding) == [TRAIN.line("send(actions)")]
     assert "SerialEnv" in finding.fix
     assert "event.wait" not in finding.fix
+
+
+def test_joblib_s_naps_are_named_with_what_waits_without_them():
+    loop = f"{SITE}/joblib/parallel.py:1870 Parallel._retrieve"
+    run = a_training().spends(5.0, SEND, loop).spends(5.0, SEND)
+    (finding,) = detect(DETECTOR, busy_workers(run), TRAIN)
+
+    assert finding.title == "joblib's _retrieve (parallel.py:1870) polls"
+    assert "chunksize" in finding.fix

@@ -37,6 +37,7 @@ def test_a_pool_has_a_main_that_waits_workers_and_services():
         a_process(2, 0, "python -c from multiprocessing.forkserver import main;main()"),
         a_process(3, 2, "python -c from multiprocessing.forkserver import main", "forkserver"),
         a_process(4, 0, "python train.py", "fork"),
+        a_process(5, 0, "python -c from loky.backend.resource_tracker import main; main(3)"),
     ]
 
     assert process_roles(pool, {3, 4}) == {
@@ -45,6 +46,7 @@ def test_a_pool_has_a_main_that_waits_workers_and_services():
         2: "forkserver",
         3: "worker",
         4: "worker",
+        5: "resource tracker",
     }
 
 

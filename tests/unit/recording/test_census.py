@@ -22,13 +22,14 @@ PID = 400_000_000
     ("command", "what"),
     [
         ("python -c 'from multiprocessing.resource_tracker import main;main(3)'", "tracker"),
+        ("python -c 'from joblib.externals.loky.backend.resource_tracker import main; main(3, False)'", "tracker of loky"),
         ("python -B -c 'from multiprocessing.forkserver import main; main(3)'", "fork server"),
         ("python -X utf8 -W ignore -m tensorboard.main --logdir x", "TensorBoard"),
         ("python /venv/bin/tensorboard --logdir runs", "TensorBoard"),
         ("python -u /x/torch/_inductor/compile_worker/__main__.py --pickler=x", "compile worker"),
         ("wandb-service(2-1234-s-1)", "Weights"),
     ],
-)
+)  # fmt: skip
 def test_services_are_left_out(command, what):
     assert what in (_left_out(arguments(command)) or "")
 
@@ -99,6 +100,23 @@ def test_who_has_ended_before_it_is_met_is_known_as_a_worker():
     tracked = census.announced(Announcement(PID, 1, "spawn", "3.11.7", a_mailbox()))
 
     assert tracked.process.start_method == "spawn"
+
+
+@pytest.mark.parametrize(
+    ("command", "method"),
+    [
+        ("python -m joblib.externals.loky.backend.popen_loky_posix --process-name LokyProcess-1", "spawn"),
+        ("python -m loky.backend.popen_loky_posix --process-name LokyProcess-1", "spawn"),
+        ("python evaluate.py --backend loky.backend.popen_loky_posix", "subprocess"),
+    ],
+)  # fmt: skip
+def test_workers_of_joblib_are_as_spawned_ones(command, method, monkeypatch):
+    monkeypatch.setattr(procfs, "read_arguments", lambda _pid: arguments(command))
+    census = Census(StackTable(), lambda: 0, expects_agents=True)
+
+    tracked = census.announced(Announcement(PID, 1, "start", "3.11.7", a_mailbox()))
+
+    assert tracked.process.start_method == method
 
 
 def test_a_zombie_tells_how_it_ended_before_its_parent_asks():

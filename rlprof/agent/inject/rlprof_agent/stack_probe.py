@@ -22,10 +22,9 @@ from _signal import (  # type: ignore[import-not-found]
 from _thread import get_ident
 
 from . import aside, foreign_errors, layout
-from .code_files import file_of
 from .counted import part_time
 from .cpu_timer import CpuTimer
-from .held_codes import HeldCodes
+from .frame_numbers import FrameNumbers
 from .mailbox import Mailbox
 from .real import gc, struct, sys, time
 from .value_looks import ValueLooks
@@ -50,9 +49,6 @@ _CHECKED_LIMITS = range(4 * _ROOM, 10_001)
 
 _NEAR_LIMIT = range(2 * _ROOM)
 """One for each frame that may follow where there was no room; more follow if the limit was raised."""
-
-_MODULE_CALL = "_call_impl"
-"""Through this method of ``torch.nn.Module`` goes every call of a network."""
 
 _RESUMES = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines, which begin in the middle."""
@@ -86,14 +82,11 @@ class StackProbe:
         self._last_ns = 0
         self._stacks: dict[tuple[int, ...], int] = {}
         self._held_frames = 0
-        self._frames: dict[tuple[int, int], int] = {}
-        self._codes = HeldCodes()
+        self._frames = FrameNumbers(mailbox)
         self._resets = 0
         self._looks = ValueLooks(mailbox)
         self.windows: Optional[TorchWindows] = None
         """Those of torch's profiler in this process, which end in time by these looks."""
-        self._saw_torch = False
-        """True if a module of torch was seen at work."""
         self._gc_cell = mailbox.counter("gc_collections")
         # Those of the parent, in a forked child.
         self._gc_before = _full_collections()
@@ -311,12 +304,12 @@ class StackProbe:
             self._looks.hear(self._resets)
         if self._looks.are_due:
             before, was_soon = self._last_ns, self._looks.are_soon
-            self._looks.take(stack, innermost, self._frames)
+            self._looks.take(stack, innermost, self._frames.by_place)
             if self._looks.are_soon != was_soon:
                 self.hurry(not was_soon)
             self._last_ns = time.thread_time_ns()
             cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
-        if windows is not None and self._saw_torch:
+        if windows is not None and self._frames.saw_torch:
             windows.look()
             self._last_ns = time.thread_time_ns()
 
@@ -325,19 +318,18 @@ class StackProbe:
         if (
             len(self._stacks) >= MAX_STACKS
             or self._held_frames >= MAX_HELD_FRAMES
-            or self._codes.are_too_many
+            or self._frames.are_too_many
         ):
             if not self._mailbox.write(bytes([layout.TAG_RESET])):
                 return -1
             self._stacks.clear()
             self._held_frames = 0
             self._frames.clear()
-            self._codes.clear()
             self._resets += 1
             self._looks.forget()
         ids = []
         while frame is not None:
-            number = self._frame_id(frame)
+            number = self._frames.number(frame)
             if number < 0:
                 return -1
             ids.append(number)
@@ -352,26 +344,6 @@ class StackProbe:
         self._stacks[key] = stack
         self._held_frames += len(ids)
         return stack
-
-    def _frame_id(self, frame: FrameType) -> int:
-        code = frame.f_code
-        key = (id(code), frame.f_lasti)
-        number = self._frames.get(key)
-        if number is not None:
-            return number
-        number = len(self._frames)
-        named = (file_of(code, frame.f_globals), getattr(code, "co_qualname", code.co_name))
-        file, function = (n.encode("utf-8", "surrogateescape")[: layout.MAX_NAME] for n in named)
-        # None on instructions that the compiler made up.
-        line = frame.f_lineno or code.co_firstlineno
-        if code.co_name == _MODULE_CALL:
-            self._saw_torch = True
-        head = layout.FRAME.pack(layout.TAG_FRAME, number, line, len(file), len(function))
-        if not self._mailbox.write(head + file + function):
-            return -1
-        self._frames[key] = number
-        self._codes.hold(code)
-        return number
 
 
 def _full_collections() -> int:
