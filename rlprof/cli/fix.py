@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,9 +74,9 @@ def fix(
     if apply:
         _apply(proposal, force=force)
     else:
-        hand_out(
-            "".join(each.diff(_shown(each.path)) for each in proposal.files), None, force=False
-        )
+        patch = b"".join(each.diff(_shown(each.path)) for each in proposal.files)
+        is_read = sys.stdout is not None and sys.stdout.isatty()
+        hand_out(patch.decode(errors="replace") if is_read else patch, None, force=False)
     _tell(proposal, is_applied=apply)
 
 

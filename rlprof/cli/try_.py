@@ -134,6 +134,8 @@ def try_(
             only_own=bool(own) and finding is None,
             ceilings=ceilings,
             keeps_going=keep_going,
+            # They would write over what a training that was let end has made.
+            makes_runs=not keep_going,
         ),
         tell=_tell,
     )

@@ -32,7 +32,7 @@ def not_tried(planned: PlannedFinding) -> str:
 
 
 def takes_own_runs(planned: PlannedFinding) -> str:
-    return f"does not try {_name(planned)}: it takes runs of its own, as `rlprof try` makes them"
+    return f"does not try {_name(planned)}: it takes runs of its own, which `rlprof try` makes without --keep-going"
 
 
 def no_time_for(findings: Sequence[PlannedFinding]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import diff_bytes, unified_diff
 from pathlib import Path
 from typing import Final
 
@@ -18,29 +19,30 @@ from rlprof.source.values import Values
 from rlprof.syntax.module import SourceModule, parse
 from rlprof.syntax.origin import Origin, origin_of_file
 
-_NO_NEWLINE: Final = "\\ No newline at end of file\n"
+_NO_NEWLINE: Final = b"\\ No newline at end of file\n"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     path: Path
-    before: str
-    after: str
     content_before: bytes
     content: bytes
-    """Texts to be written."""
+    """Bytes to be written."""
 
-    def diff(self, name: str) -> str:
-        """The change as a unified diff, with the paths that ``git apply`` and ``patch -p1`` take."""
-        before, after = map(_lines, (self.before, self.after))
-        told = unified_diff(before, after, f"a/{name}", f"b/{name}")
-        return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in told)
+    def diff(self, name: str) -> bytes:
+        """The change as a unified diff, in the bytes of the file and with the paths that ``git apply`` and ``patch -p1`` take."""
+        before, after = map(_lines, (self.content_before, self.content))
+        path = os.fsencode(name)
+        told = diff_bytes(unified_diff, before, after, b"a/" + path, b"b/" + path)
+        return b"".join(
+            line if line.endswith(b"\n") else line + b"\n" + _NO_NEWLINE for line in told
+        )
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a text, each with its end. ``splitlines`` knows more ends than diffs and Python do."""
-    *whole, last = text.split("\n")
-    return [*(f"{line}\n" for line in whole), *([last] if last else [])]
+def _lines(content: bytes) -> list[bytes]:
+    """The lines of a file, each with its end. ``splitlines`` knows more ends than diffs and Python do."""
+    *whole, last = content.split(b"\n")
+    return [*(line + b"\n" for line in whole), *([last] if last else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ class _Sources:
                 content = file.encoded(text)
             except UnicodeEncodeError as error:
                 raise CannotFixError(f"{name} has an encoding that lacks a letter") from error
-            yield ChangedFile(file.path, file.text, text, file.encoded(file.text), content)
+            yield ChangedFile(file.path, file.encoded(file.text), content)
 
     def _file(self, name: str) -> CurrentFile | None:
         if name not in self._files:

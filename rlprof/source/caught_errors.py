@@ -10,6 +10,7 @@ from rlprof.syntax.module import Function, SourceModule, called_name
 
 VALIDATE: Final = "validate_args"
 _RAISED: Final = "ValueError"
+_BACKWARD: Final = frozenset({"backward", "grad"})
 
 _ANY: Final = frozenset({"Exception", "BaseException"})
 _MOST_CALLS: Final = 4
@@ -136,13 +137,25 @@ def why_checks_stay(
     for file, line in places:
         if file in modules and _are_asked_for(modules[file], line):
             return f"{VALIDATE} is given on its line, or beside it"
-    caught = caught_at(modules, places, _RAISED)
-    if caught is None:
+    return _caught(caught_at(modules, places, _RAISED), "a check")
+
+
+def why_anomalies_are_looked_for(modules: Mapping[str, SourceModule]) -> str:
+    """Return why autograd's anomaly detection has to stay: what it raises in a backward pass is caught; empty where it may go."""
+    passes = [
+        (file, statement.first_line)
+        for file, module in modules.items()
+        for statement in module.statements
+        if any(called_name(call) in _BACKWARD for call in statement.calls())
+    ]
+    return _caught(caught_at(modules, passes, "RuntimeError"), "the detection")
+
+
+def _caught(handler: tuple[str, int] | None, raised_by: str) -> str:
+    if handler is None:
         return ""
-    file, line = caught
-    return (
-        f"the program catches what a check raises, and goes on ({file.rpartition('/')[2]}:{line})"
-    )
+    file, line = handler
+    return f"the program catches what {raised_by} raises, and goes on ({file.rpartition('/')[2]}:{line})"
 
 
 def _are_asked_for(module: SourceModule, line: int) -> bool:

@@ -279,6 +279,22 @@ def test_submodules_that_are_not_there_in_head_are_not_in_the_base(tmp_path):
     cloned.assert_tidy()
 
 
+def test_submodules_that_only_the_base_has_leave_nothing_in_the_configuration(tmp_path, repository):
+    library = GitRepository.new(tmp_path / "library")
+    library.commit("WIDTH = 64\n", "layers.py")
+    repository.git("submodule", "--quiet", "add", str(library.folder), "library")
+    repository.commit("import rlprof\nrlprof.step(10)\n")
+    repository.git("rm", "--quiet", "-f", "library")
+    repository.git("config", "--remove-section", "submodule.library")
+    repository.commit("import rlprof\nrlprof.step(11)\n")
+    configuration = (repository.folder / ".git" / "config").read_text()
+
+    repository.check("--base", "HEAD~1", "--counters-only", "train.py")
+
+    assert (repository.folder / ".git" / "config").read_text() == configuration
+    repository.assert_tidy()
+
+
 def test_a_folder_that_prepare_removes_is_told(repository):
     repository.commit("import rlprof\nrlprof.step(10)\n")
 

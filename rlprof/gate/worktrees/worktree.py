@@ -171,13 +171,27 @@ def _fetch_submodules(place: Path, repository: Repository) -> None:
     if not wanted:
         return
     update = ("submodule", "update", "--init", "--recursive", "--quiet", "--")
-    done = git(place, *update, *sorted(wanted))
+    before = _known_submodules(place)
+    try:
+        done = git(place, *update, *sorted(wanted))
+    finally:
+        # Git notes them for the whole repository.
+        for name in _known_submodules(place) - before:
+            git(place, "config", "--local", "--remove-section", name)
     if not done.is_good:
         raise MeasureError(
             f"the submodules of the base could not be fetched: {_why(done.error)}",
             slug="submodules-missing",
             hint="fetching them needs the access that `git submodule update --init` needs",
         )
+
+
+def _known_submodules(place: Path) -> set[str]:
+    """Sections of the repository's configuration, ``submodule.vendored``."""
+    listed = git(
+        place, "config", "--local", "--null", "--name-only", "--get-regexp", r"^submodule\."
+    )
+    return {entry.rpartition(".")[0] for entry in listed.out.split("\0") if entry}
 
 
 def _submodules(root: Path) -> dict[str, bool]:

@@ -528,7 +528,7 @@ def test_where_nobody_makes_runs_that_is_told(play):
     conductor, told = play(world, seconds=60, makes_runs=False)
 
     assert told[:2] == [
-        "does not try ipc-per-step (train.py:7): it takes runs of its own, as `rlprof try` makes them",
+        "does not try ipc-per-step (train.py:7): it takes runs of its own, which `rlprof try` makes without --keep-going",
         "the training is steady: 1 finding to try, in 120 s at most",
     ]
     assert conductor.restarts == []

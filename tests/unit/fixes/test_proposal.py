@@ -42,7 +42,7 @@ def proposed(folder: Path, now: str, fix: Fix, detector: str = "hot", file: str 
     )
     proposal = propose(finding, build_profile(recording), recording.run, [fix])
     (changed,) = proposal.files
-    return changed.after
+    return changed.content.decode()
 
 
 def test_a_line_that_is_as_it_was_is_enough(tmp_path):
@@ -78,13 +78,14 @@ def test_a_library_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("a\n", "b\n", "@@ -1 +1 @@\n-a\n+b\n"),
-        ("a", "b", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"),
-        ("a\r\n", "b\r\n", "@@ -1 +1 @@\n-a\r\n+b\r\n"),
-        ("a\x0c\u2028c\n", "b\n", "@@ -1 +1 @@\n-a\x0c\u2028c\n+b\n"),
+        (b"a\n", b"b\n", b"@@ -1 +1 @@\n-a\n+b\n"),
+        (b"a", b"b", b"@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"),
+        (b"a\r\n", b"b\r\n", b"@@ -1 +1 @@\n-a\r\n+b\r\n"),
+        (b"a\x0c\x85c\n", b"b\n", b"@@ -1 +1 @@\n-a\x0c\x85c\n+b\n"),
+        (b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n", b"@@ -1 +1 @@\n-\xef\xbb\xbfa\n+\xef\xbb\xbfb\n"),
     ],
 )  # fmt: skip
-def test_a_diff_tells_of_line_ends(before, after, told):
-    file = ChangedFile(Path("x.py"), before, after, b"", b"")
+def test_a_diff_is_made_of_the_bytes_of_the_file(before, after, told):
+    file = ChangedFile(Path("x.py"), before, after)
 
-    assert file.diff("x.py") == f"--- a/x.py\n+++ b/x.py\n{told}"
+    assert file.diff("x.py") == b"--- a/x.py\n+++ b/x.py\n" + told

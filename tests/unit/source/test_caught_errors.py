@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from rlprof.source.caught_errors import caught_at
+from rlprof.source.caught_errors import caught_at, why_anomalies_are_looked_for
 from rlprof.syntax.module import parse
 
 TEXT = """
@@ -88,3 +88,32 @@ def test_a_handler_around_the_whole_training_is_none():
     )
 
     assert caught(text) is None
+
+
+PASSES = """
+def update(net, batch, opt):
+    loss = net(batch)
+    {step}
+    opt.step()
+
+for batch in batches:
+    update(net, batch, opt)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (
+            "try:\n        loss.backward()\n    except RuntimeError:\n        return",
+            "the program catches what the detection raises, and goes on (train.py:6)",
+        ),
+        ("try:\n        loss.backward()\n    except ValueError:\n        return", ""),
+        ("loss.backward()", ""),
+    ],
+)
+def test_what_the_anomaly_detection_raises_may_be_caught(step: str, why: str):
+    module = parse(PASSES.format(step=step))
+    assert module is not None
+
+    assert why_anomalies_are_looked_for({"train.py": module}) == why

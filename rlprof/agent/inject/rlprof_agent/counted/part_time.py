@@ -16,9 +16,15 @@ from .calls import counting_in_brief
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from ..counters import EventCounter
+
+    class TakesTurns(Protocol):
+        def turn(self, own_ns: int) -> None: ...
+        def begin(self) -> None: ...
+        def put(self, way: int) -> None: ...
+
 
 MOST_COST, FIRST_COST = 0.01, 0.04
 """Largest share of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
@@ -48,9 +54,25 @@ _TRIALS, _CALLS = 3, 200
 AWAY, BRIEF, LOOKS = range(3)
 """How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps."""
 
-_all: list[PartTime] = []
+_all: list[TakesTurns] = []
 _ever: list[PartTime] = []
 """Those too that take no turns: all their calls are counted."""
+
+
+def enrol(each: TakesTurns) -> None:
+    """Have it take turns from here on, unless all is to be counted."""
+    if os.environ.get("RLPROF_PART_TIME") and each not in _all:
+        _all.append(each)
+
+
+def drawn_after(last: int) -> int:
+    """Return the number that is drawn after ``last``; not by ``random``, whose state is the program's."""
+    return last * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
+
+
+def as_part(drawn: int) -> float:
+    """Return a number that was drawn as one from 0 to 1."""
+    return drawn / 0x7FFF_FFFF
 
 
 def turn(own_ns: int) -> None:
@@ -117,9 +139,7 @@ class PartTime:
         return self._calls[0] * LOOKING * self._call_ns
 
     def enrol(self) -> None:
-        """Take turns from here on, unless all is to be counted."""
-        if os.environ.get("RLPROF_PART_TIME") and self not in _all:
-            _all.append(self)
+        enrol(self)
 
     def leave(self) -> None:
         """Take no more turns: nothing is counted any more."""
@@ -185,7 +205,8 @@ class PartTime:
             return 0
         wanted = (cost + 2 * self._put_ns / own_ns) / most
         rarer = max(1.0, self._changes / _OFTEN) ** 5
-        return round(self._draw() * 2 * (min(wanted, _MOST_TURNS) * rarer - 1))
+        self._drawn = drawn_after(self._drawn)
+        return round(as_part(self._drawn) * 2 * (min(wanted, _MOST_TURNS) * rarer - 1))
 
     @property
     def _rests(self) -> bool:
@@ -220,11 +241,6 @@ class PartTime:
 
     def _counts(self) -> tuple[int, int]:
         return so_far(self._counter), self._calls[0]
-
-    def _draw(self) -> float:
-        """From 0 to 1; not by ``random``, whose state is the program's."""
-        self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
-        return self._drawn / 0x7FFF_FFFF
 
 
 def _tell_that_steps_are_estimated() -> None:

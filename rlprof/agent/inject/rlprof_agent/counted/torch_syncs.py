@@ -14,7 +14,9 @@ from sys import _getframe
 from .. import current_agent, foreign_errors
 from ..real import time
 from ..sync_sites import SyncSites
+from . import part_time
 from .calls import dressed
+from .read_turns import ReadTurns
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -44,6 +46,11 @@ stays_here = [False]
 CPU wherever the training is: not worth the counting, which would cost a small network more than all the
 rest of it. What other threads read meanwhile is missed."""
 
+_away = [False]
+"""True if reads on the CPU go uncounted in this turn."""
+
+_turns: list[ReadTurns] = []
+
 _given_back = [0]
 """``id`` of the tensor that ``cpu`` was asked of, until something else is: ``t.cpu().numpy()`` is one
 read, for ``cpu`` gives back what is on the CPU already."""
@@ -57,7 +64,10 @@ def count_syncs(module: ModuleType) -> None:
             if hasattr(tensor, name):
                 _counted.append(counted(name, tensor))
                 setattr(tensor, name, _counted[-1])
+    sites = [each.on_cpu for each in _counted if isinstance(each, CountedRead)]
+    _turns.append(ReadTurns(_away, sites))
     renew()
+    part_time.enrol(_turns[-1])
 
 
 def stay_out_of_graphs(module: ModuleType) -> None:
@@ -83,6 +93,8 @@ def renew() -> None:
     for method in _counted:
         for sites in method.sites:
             sites.renew(None if agent is None else agent.mailbox)
+    for turns in _turns:
+        turns.forget()
 
 
 class CountedMethod:
@@ -172,12 +184,12 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
     one method, with all that it needs in variables of this function: attributes of the object take longer to find.
     ``benchmarks/torch_cost.py`` times a read.
     """
-    stays, given_back, frame_above = stays_here, _given_back, _getframe
+    away, stays, given_back, frame_above = _away, stays_here, _given_back, _getframe
     is_foreign = foreign_errors.trim
 
     class ReadOfOneMethod(CountedRead):
         def __get__(self, read: Any, owner: Any = None) -> Any:
-            if stays[0]:
+            if away[0] or stays[0]:
                 return bind(original, read, owner)
             if type(read) is not tensor or modes() or read.is_cuda:
                 return rarer(read, owner)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY
+from rlprof.agent.inject.rlprof_agent.counted.read_turns import MOST_COST, READ_NS, ReadTurns
+from rlprof.agent.inject.rlprof_agent.sync_sites import SyncSites
+
+TURN_NS = 10_000_000
+
+
+class Program:
+    """Reads tensors at two places, as counted methods would tell of them."""
+
+    def __init__(self) -> None:
+        self.away = [False]
+        self.sites = SyncSites("item", "cpu")
+        self.sites.slots.update({(1, 2): 0, (3, 4): layout.CELLS_PER_SITE})
+        self.turns = ReadTurns(self.away, [self.sites])
+        self.made = [0, 0]
+        self.seen = 0
+
+    def turn(self, *reads: int) -> None:
+        for place, number in enumerate(reads):
+            self.made[place] += number
+            if not self.away[0]:
+                self.seen += number
+                self.sites.cells[layout.CELLS_PER_SITE * place] += number
+        self.turns.turn(TURN_NS)
+
+    @property
+    def told(self) -> list[int]:
+        return [self.sites.cells[layout.CELLS_PER_SITE * place] for place in (0, 1)]
+
+
+@pytest.fixture(autouse=True)
+def without_a_gpu(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=False))
+
+
+def test_few_reads_are_all_counted():
+    program = Program()
+    few = int(MOST_COST * TURN_NS / READ_NS) - 1
+    for _ in range(300):
+        program.turn(few, 0)
+
+    assert program.told == program.made
+    assert program.seen == sum(program.made)
+
+
+def test_many_are_estimated_place_by_place():
+    program = Program()
+    for number in range(6000):
+        # Rollouts, and updates that read elsewhere, take turns.
+        program.turn(*((400, 10) if number // 30 % 3 else (0, 120)))
+
+    assert program.seen < 0.1 * sum(program.made)
+    for told, made in zip(program.told, program.made, strict=True):
+        assert told == pytest.approx(made, rel=0.2)
+
+
+def test_on_a_gpu_each_read_is_counted(monkeypatch):
+    program = Program()
+    for _ in range(100):
+        program.turn(400, 10)
+    assert program.away == [True]
+
+    monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=True))
+    program.turn(0, 0)
+    for _ in range(100):
+        program.turn(400, 10)
+
+        assert program.away == [False]
+
+
+def test_a_forked_child_begins_anew():
+    program = Program()
+    for _ in range(100):
+        program.turn(400, 10)
+    program.turns.put(AWAY)
+
+    program.turns.forget()
+    before = program.told
+    program.turns.turn(TURN_NS)
+
+    assert program.away == [False]
+    assert program.told == before
