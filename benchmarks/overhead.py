@@ -1,4 +1,4 @@
-"""Measure what rlprof costs eight trainings: steps per second under it, under py-spy and under bare austin over those without.
+"""Measure what rlprof costs nine trainings: steps per second under it, under py-spy and under bare austin over those without.
 
     python benchmarks/overhead.py --rounds 5 --seconds 60
 
@@ -77,6 +77,9 @@ WORKLOADS = {
         "two actors and a learner", CROWDED, "actors_and_learner.py", needs=("torch",)
     ),
     "updates": Workload("a torch learner of small updates", FREE, "updating.py", needs=("torch",)),
+    "policy": Workload(
+        "a small policy that samples", FREE, "categorical_policy.py", needs=("torch",)
+    ),
 }
 
 
