@@ -81,7 +81,7 @@ def test_every_workload_has_its_program(script):
         if not (overhead.PROGRAMS / workload.program).is_file()
     ]
 
-    assert len(overhead.WORKLOADS) == 8
+    assert overhead.WORKLOADS
     assert missing == []
 
 
