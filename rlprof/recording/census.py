@@ -70,6 +70,8 @@ class _UnannouncedProcess:
 
     @classmethod
     def of(cls, pid: int, now_us: int) -> _UnannouncedProcess:
+        argv, executable = procfs.read_arguments(pid), procfs.read_executable(pid)
+        # Last: what becomes another program meanwhile, as the child of ``subprocess`` does, has that one's arguments.
         stat = procfs.read_stat(pid)
         is_python = stat is not None and not stat.has_ended and procfs.is_python(pid)
         return cls(
@@ -77,8 +79,8 @@ class _UnannouncedProcess:
             ppid=0 if stat is None else stat.ppid,
             seen_us=now_us,
             is_python=is_python,
-            argv=procfs.read_arguments(pid) if is_python else (),
-            executable=procfs.read_executable(pid) if is_python else "",
+            argv=argv if is_python else (),
+            executable=executable if is_python else "",
         )
 
 
