@@ -23,6 +23,7 @@ _TEXTS: Final = frozenset({"str", "repr", "format", "type", "id", "ascii"})
 _TEXTS_OF_LIBRARIES: Final = ("json.dumps", "pprint.pformat")
 _HAND_ON: Final = frozenset({"map", "filter"})
 """Functions of Python's own that call what they are given."""
+_FILLS: Final = "defaultdict"
 _TAKES_OUT: Final = "get"
 """Without arguments it is a queue's."""
 
@@ -43,9 +44,34 @@ class MessageValues:
         for node in ast.walk(value):
             if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
                 return "a value of its message does more than compute"
+            if self._may_change_something(node):
+                return f"reading {ast.unparse(node)} for its message may change something"
         for call in self.working_calls(value):
             return f"{ast.unparse(call.func)}() is called for its message, and may do something else, too"
         return ""
+
+    def _may_change_something(self, read: ast.AST) -> bool:
+        """Tell whether it reads a key, which a ``defaultdict`` then has, or a property of the program's that does more than return."""
+        match read:
+            case ast.Subscript(value=container):
+                seen = self._known.get(ast.unparse(container))
+                if seen is not None:
+                    return any(_FILLS in base for base in seen.bases)
+                return ast.unparse(container) in self._filled_by_reading()
+            case ast.Attribute(attr=name):
+                return any(_is_working_property(each) for each in self._functions(name))
+        return False
+
+    def _filled_by_reading(self) -> set[str]:
+        """Names that the file gives to a ``defaultdict``."""
+        return {
+            ast.unparse(target)
+            for statement in self._module.statements
+            if isinstance(statement.node, ast.Assign)
+            and isinstance(statement.node.value, ast.Call)
+            and called_name(statement.node.value) == _FILLS
+            for target in statement.node.targets
+        }
 
     def working_calls(self, value: ast.expr) -> Iterator[ast.Call]:
         """Yield the calls in ``value`` that may do more than compute."""
@@ -102,3 +128,12 @@ def _is_of_python(function: ast.expr | None) -> bool:
         case ast.Lambda():
             return True  # Its own calls are looked at.
     return False
+
+
+def _is_working_property(function: Function) -> bool:
+    names = {ast.unparse(each).rpartition(".")[2] for each in function.node.decorator_list}
+    return "property" in names and any(
+        isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete)
+        or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant))
+        for node in ast.walk(function.node)
+    )

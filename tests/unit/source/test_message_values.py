@@ -13,8 +13,11 @@ from tests.value_factory import a_value
 TEXT = textwrap.dedent(
     """
     import json
+    from collections import defaultdict
     import numpy as np
     from reports import summary
+
+    VISITS = defaultdict(int)
 
     def entropy(p):
         return -(p * np.log(p)).sum()
@@ -26,6 +29,16 @@ TEXT = textwrap.dedent(
     class Agent:
         def described(self, p):
             return f"{p.mean()} of {entropy(p)}"
+
+        @property
+        def width(self):
+            "Its layers are as wide."
+            return self.layers[0]
+
+        @property
+        def epsilon(self):
+            self.left *= 0.99
+            return self.left
 
         def norm(self):
             self.asked = True
@@ -118,3 +131,27 @@ def test_why_a_message_has_to_be_made(value, told):
     values = MessageValues(module, module.statement_at(LINE), {})
 
     assert values.refusal(ast.parse(value, mode="eval").body) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "seen", "may"),
+    [
+        ("VISITS[p]", {}, True),
+        ("self.seen[p]", {"self.seen": "type=collections.defaultdict"}, True),
+        ("self.seen[p]", {"self.seen": "type=envs.Counts bases=collections.defaultdict,builtins.dict"}, True),
+        ("VISITS[p]", {"VISITS": "type=dict"}, False),
+        ("self.seen[p]", {}, False),
+        ("self.epsilon", {}, True),
+        ("self.width", {}, False),
+    ],
+)  # fmt: skip
+def test_reading_a_key_or_a_property_may_change_something(value, seen, may):
+    module = parse(TEXT)
+    assert module is not None
+    known = {operand: a_value(fields) for operand, fields in seen.items()}
+
+    refusal = MessageValues(module, module.statement_at(LINE), known).refusal(
+        ast.parse(f"f'{{{value}}}'", mode="eval").body
+    )
+
+    assert refusal == (f"reading {value} for its message may change something" if may else "")
