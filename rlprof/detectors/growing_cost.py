@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.how_often import may_run_more_often
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.values import Values
 from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.08
@@ -60,9 +62,15 @@ class _UserLine:
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     lines = UserLines.of(profile)
+    values = Values(profile.values)
     for line in _lines(profile, lines) if whole and profile.quarters else ():
         weight = sum(line.weights.values())
         if weight < MIN_SHARE * whole or not _grows(line, profile):
+            continue
+        heaviest = _heaviest(line, profile)
+        if may_run_more_often(profile.steady, lines, heaviest) and not _works_on_more(
+            profile, lines, values, heaviest
+        ):
             continue
         each = _per_step(line.wall_us, profile)
         unit = "a step" if profile.steady_steps else "an update"
@@ -113,9 +121,22 @@ def _grows(line: _UserLine, profile: Profile) -> bool:
     )
 
 
+def _heaviest(line: _UserLine, profile: Profile) -> int:
+    return max(line.nodes, key=lambda node: profile.steady.self_cost(node).wall_us)
+
+
+def _works_on_more(profile: Profile, lines: UserLines, values: Values, node: int) -> bool:
+    """Tell whether something that the line works on was longer at each look."""
+    frame = profile.steady.frame(lines.owner(node))
+    return any(
+        value.grows()
+        for statement in lines.statements(frame)
+        for value in values.of(frame.file, statement).values()
+    )
+
+
 def _removable(line: _UserLine, profile: Profile) -> Range:
-    heaviest = max(line.nodes, key=lambda node: profile.steady.self_cost(node).wall_us)
-    if profile.parts and profile.parts[heaviest] == ENVIRONMENT:
+    if profile.parts and profile.parts[_heaviest(line, profile)] == ENVIRONMENT:
         return Range(0.0, MOST_REMOVED)
     each = _per_step(line.wall_us, profile)
     steps = sum(quarter.steps for quarter in profile.quarters)

@@ -92,3 +92,93 @@ def test_silent_for(hook_s: Sequence[float], act_s: Sequence[float]):
 
 def test_silent_where_nothing_counts_steps():
     assert found(replace(a_training((1.0, 2.0, 3.0, 4.0)), quarters=())) == []
+
+
+def a_growing_act(text: str, *looks: int) -> Profile:
+    """A training whose call of its policy takes ever longer; that was seen to get lists of so many items."""
+    script = Script("train.py", text)
+    learn, act = script.at("learn(policy)", "train"), script.at("policy(seen)", "train")
+    run = a_run(steady_s=18).process("main", steps=4 * STEPS).spends(10.0, act).spends(8.0, learn)
+    if looks:
+        run.sees(act, seen=[f"type=list length={size}" for size in looks])
+    profile = profile_of(run, script)
+    (acting,) = (
+        node.id for node in profile.steady.nodes if node.frame.line == script.line("policy(seen)")
+    )
+    (learning,) = (
+        node.id for node in profile.steady.nodes if node.frame.line == script.line("learn(policy)")
+    )
+    quarters = (
+        Quarter(STEPS, {acting: round(act_s * 1e6), learning: 2_000_000})
+        for act_s in (1.0, 2.0, 3.0, 4.0)
+    )
+    return replace(profile, quarters=tuple(quarters))
+
+
+GREEDY = """
+def train(policy, env, rng):
+    while True:
+        if rng.random() < epsilon:
+            action = env.sample()
+        else:
+            action = policy(seen)
+        learn(policy)
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GREEDY,
+        """
+def train(policy, rng):
+    while True:
+        action = env.sample() if rng.random() < epsilon else policy(seen)
+        learn(policy)
+""",
+        """
+def train(policy, env):
+    while True:
+        done = env.step()
+        if done:
+            policy(seen)
+        learn(policy)
+""",
+        """
+def train(policy, env):
+    for episode in range(1000):
+        policy(seen)
+        while not env.done:
+            learn(policy)
+""",
+    ],
+    ids=["greedy", "in-an-expression", "at-the-end", "before-an-episode"],
+)
+def test_silent_where_it_may_only_run_more_often(text: str):
+    assert found(a_growing_act(text)) == []
+
+
+def test_told_there_of_what_gets_longer():
+    assert found(a_growing_act(GREEDY, 100, 200, 300, 400))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "step % 4 == 0",
+        "step > warm_up",
+        "len(memory) >= batch",
+        "len(memory) >= batch and step > 10",
+    ],
+)
+def test_told_where_the_condition_is_regular(condition: str):
+    text = f"""
+def train(policy, env, warm_up, batch):
+    for step in range(1000):
+        memory.append(env.step())
+        if {condition}:
+            policy(seen)
+        learn(policy)
+"""
+
+    assert found(a_growing_act(text))
