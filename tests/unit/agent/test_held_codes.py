@@ -44,3 +44,20 @@ def test_they_are_too_many_by_the_data_in_them(kind):
 
     codes.clear()
     assert not codes.are_too_many
+
+
+def test_a_module_of_many_functions_is_not_taken_for_data():
+    codes = HeldCodes()
+
+    functions = "".join(f"def f{number}(): return {number}.5\n" for number in range(5_000))
+    codes.hold(compile(functions, "module.py", "exec"))
+
+    assert not codes.are_too_many
+
+
+def test_data_beyond_what_is_looked_at_counts_like_the_rest():
+    codes = HeldCodes()
+
+    codes.hold(a_code(tuple(tuple(range(row, row + 1_000)) for row in range(0, 1_000_000, 1_000))))
+
+    assert codes.are_too_many

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 MOST_CODES = 10_000
 MOST_BYTES = 16 << 20
 """Most bytes of their constants. A program may make ever new code, and put its data there."""
-_MOST_CONSTANTS = 2_000
-"""Most constants of one code, which count one by one. Beyond, it is taken for data."""
+_MOST_CONSTANTS = 500
+"""Most constants of one code that are looked at: some 50 µs. Modules of torch have several thousand; those beyond count as these do."""
 
 
 class HeldCodes:
@@ -43,7 +43,7 @@ def _bytes_of(code: CodeType) -> int:
     held, total = [*code.co_consts], 0
     for count, constant in enumerate(held):
         if count >= _MOST_CONSTANTS:
-            return MOST_BYTES
+            return total * len(held) // count
         total += getsizeof(constant)
         kind = type(constant)
         if kind is tuple or kind is frozenset:

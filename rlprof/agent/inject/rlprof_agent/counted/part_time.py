@@ -47,6 +47,8 @@ _OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
 """Changes of the way after which they become rarer, by the fifth power: 1000 take two days. From Python 3.13 on attributes of a class that
 was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
 """
+_AT_ONCE = 10
+"""Turns that are summed up at once where all calls are counted, and cheap."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
 _TRIALS, _CALLS = 3, 200
@@ -116,6 +118,10 @@ class PartTime:
         self._is_whole = False
         """True if this turn is counted from its beginning on."""
         self._seen = (0, 0)
+        self._until_sum = 1
+        """Turns until what was counted is summed up."""
+        self._turns_ns = 0
+        """CPU time of those that were not summed up yet."""
         self._own_ns = 0
         self._cost = 0.0
         """Part that counting takes of a turn that is counted."""
@@ -150,6 +156,7 @@ class PartTime:
         """Count all calls from here on: nobody has told of turns, or the last one was cut."""
         self.put(LOOKS)
         self._is_whole = False
+        self._turns_ns, self._until_sum = 0, 1
 
     def turn(self, own_ns: int) -> None:
         """A turn has ended in which the thread had so much CPU time."""
@@ -166,9 +173,14 @@ class PartTime:
         elif not self._is_whole:
             self._is_whole = True
         elif own_ns > 0:
+            self._turns_ns += own_ns
+            self._until_sum -= 1
+            if self._until_sum > 0:
+                return
             steps, calls = self._counts()
             # Fewer than before where those of an evaluation were taken out.
-            self._learn(max(0, steps - before[0]), calls - before[1], own_ns)
+            self._learn(max(0, steps - before[0]), calls - before[1], self._turns_ns)
+            self._turns_ns = 0
             self._left = self._drawn_turns(own_ns)
             if self._left > 0 and self._pace is not None:
                 self.put(AWAY)
@@ -176,6 +188,7 @@ class PartTime:
                     _tell_that_steps_are_estimated()
             elif self._steps:
                 self._put_next()
+            self._until_sum = _AT_ONCE if self.way == LOOKS and not self._is_dear else 1
         self._seen = self._counts()
 
     def _learn(self, steps: int, calls: int, own_ns: int) -> None:
@@ -214,14 +227,18 @@ class PartTime:
         return self.may_rest and calls >= _TO_TELL and so_far(self._counter) <= _FEW * calls
 
     @property
+    def _is_dear(self) -> bool:
+        """True if to look at each call costs too much."""
+        return self._cost * LOOKING / _ON_AVERAGE > self._most_cost
+
+    @property
     def _most_cost(self) -> float:
         return FIRST_COST if self._own_ns < FIRST_NS else MOST_COST
 
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
-        is_dear = self._cost * LOOKING / _ON_AVERAGE > self._most_cost
         must_look = self._counter.is_elsewhere or self._rests
-        self.put(BRIEF if self._until_look and is_dear and not must_look else LOOKS)
+        self.put(BRIEF if self._until_look and self._is_dear and not must_look else LOOKS)
         self._is_whole = True
 
     def put(self, way: int) -> None:
