@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.agent.inject.rlprof_agent.counted import part_time
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY
 from rlprof.agent.inject.rlprof_agent.counted.read_turns import MOST_COST, READ_NS, ReadTurns
 from rlprof.agent.inject.rlprof_agent.sync_sites import SyncSites
@@ -17,17 +18,22 @@ class Program:
     """Reads tensors at two places, as counted methods would tell of them."""
 
     def __init__(self) -> None:
-        self.away = [False]
+        self.are_counted, self.are_copies_counted = True, True
+        self.changes = 0
         self.sites = SyncSites("item", "cpu")
         self.sites.slots.update({(1, 2): 0, (3, 4): layout.CELLS_PER_SITE})
-        self.turns = ReadTurns(self.away, [self.sites])
+        self.turns = ReadTurns(self.put, [self.sites])
         self.made = [0, 0]
         self.seen = 0
+
+    def put(self, reads: bool, copies: bool) -> None:
+        self.are_counted, self.are_copies_counted = reads, copies
+        self.changes += 1
 
     def turn(self, *reads: int) -> None:
         for place, number in enumerate(reads):
             self.made[place] += number
-            if not self.away[0]:
+            if self.are_counted:
                 self.seen += number
                 self.sites.cells[layout.CELLS_PER_SITE * place] += number
         self.turns.turn(TURN_NS)
@@ -39,6 +45,7 @@ class Program:
 
 @pytest.fixture(autouse=True)
 def without_a_gpu(monkeypatch):
+    monkeypatch.setattr(part_time, "_OFTEN", 1 << 62)
     monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=False))
 
 
@@ -67,14 +74,15 @@ def test_on_a_gpu_each_read_is_counted(monkeypatch):
     program = Program()
     for _ in range(100):
         program.turn(400, 10)
-    assert program.away == [True]
+    assert not program.are_counted
 
     monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=True))
     program.turn(0, 0)
     for _ in range(100):
         program.turn(400, 10)
 
-        assert program.away == [False]
+        assert program.are_counted
+        assert program.are_copies_counted
 
 
 def test_a_forked_child_begins_anew():
@@ -87,5 +95,30 @@ def test_a_forked_child_begins_anew():
     before = program.told
     program.turns.turn(TURN_NS)
 
-    assert program.away == [False]
+    assert program.are_counted
     assert program.told == before
+
+
+def test_copies_count_once_the_program_uses_a_gpu(monkeypatch):
+    program = Program()
+    assert program.are_copies_counted, "before anybody has told of turns"
+
+    for _ in range(20):
+        program.turn(0, 0)
+    assert not program.are_copies_counted
+
+    monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=True))
+    program.turn(0, 0)
+    assert program.are_copies_counted
+
+
+def test_methods_change_places_seldom(monkeypatch):
+    program = Program()
+    for _ in range(1000):
+        program.turn(400, 10)
+    assert program.changes < 2 * 1000 / 15
+
+    monkeypatch.setattr(part_time, "_OFTEN", 150)  # As from Python 3.13 on.
+    for _ in range(1_000_000):
+        program.turn(400, 10)
+    assert program.changes < 900

@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import held_codes, layout
+from rlprof.agent.inject.rlprof_agent import dynamo, held_codes, layout
 from rlprof.agent.inject.rlprof_agent.counted import torch_syncs
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.model.recording import SyncSite
@@ -76,6 +76,8 @@ def mailbox(monkeypatch, function_modes) -> Iterator[Mailbox]:
     monkeypatch.setitem(sys.modules, "torch._C", modes)
     monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=True))
     monkeypatch.setattr(torch_syncs, "_counted", [])
+    monkeypatch.setattr(dynamo, "_before_compiling", [])
+    monkeypatch.setattr(dynamo, "_may_have_compiled", False)
     monkeypatch.setattr(torch_syncs, "current_agent", lambda: SimpleNamespace(mailbox=made))
     own = {name: vars(Tensor)[name] for name in vars(Tensor)}
     module = ModuleType("torch._tensor")
@@ -299,3 +301,46 @@ def test_a_forked_child_counts_for_itself(reader, monkeypatch):
     tensor.item()
 
     assert only(reader.sites.sites(0)).calls == 1
+
+
+def test_torchs_own_methods_stand_where_none_is_counted(mailbox):
+    class Sparse(Tensor):
+        """One that inherits all of them, as torch's class does some."""
+
+    torch_syncs.count_syncs(SimpleNamespace(Tensor=Sparse))  # type: ignore[arg-type]
+    inherited = torch_syncs._counted[-1]
+
+    torch_syncs._put(reads=False, copies=False)
+    assert "item" not in vars(Sparse)
+    assert type(vars(Tensor)["item"]) is type(vars(Tensor)["is_pinned"])
+
+    torch_syncs._put(reads=True, copies=False)
+    assert isinstance(vars(Tensor)["item"], torch_syncs.CountedMethod)
+    assert not isinstance(vars(Tensor)["to"], torch_syncs.CountedMethod)
+    assert "to" not in vars(Sparse)
+
+    torch_syncs._put(reads=True, copies=True)
+    assert vars(Sparse)["copy_"] is inherited
+
+
+def test_what_the_program_puts_in_their_places_stays(mailbox):
+    def items(tensor: Tensor) -> float:
+        return 0.0
+
+    Tensor.item = items  # type: ignore[method-assign]
+    for is_counted in (False, True):
+        torch_syncs._put(reads=is_counted, copies=is_counted)
+
+        assert vars(Tensor)["item"] is items
+
+
+def test_nothing_changes_its_place_once_torch_has_compiled(mailbox):
+    torch_syncs._put(reads=False, copies=False)
+
+    dynamo._stands_still()
+    assert isinstance(vars(Tensor)["item"], torch_syncs.CountedMethod)
+
+    torch_syncs._put(reads=False, copies=False)
+    assert isinstance(vars(Tensor)["item"], torch_syncs.CountedMethod)
+    assert torch_syncs._away == [True], "reads are let through"
+    torch_syncs._put(reads=True, copies=True)

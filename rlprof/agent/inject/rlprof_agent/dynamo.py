@@ -12,12 +12,14 @@ from .counters import counter
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import CodeType, ModuleType
     from typing import Any
 
 _dynamo: list[ModuleType] = []
 _is_compiling = False
+_may_have_compiled = False
+_before_compiling: list[Callable[[], None]] = []
 
 
 def stay_out(module: ModuleType) -> None:
@@ -37,6 +39,7 @@ def count_compiles() -> None:
     def begins(*_: Any) -> None:
         global _is_compiling
         _is_compiling = True
+        _stands_still()
 
     def ends(*_: Any) -> None:
         global _is_compiling
@@ -46,6 +49,7 @@ def count_compiles() -> None:
     try:
         from torch._dynamo.callback import on_compile_end, on_compile_start
     except ImportError:
+        _stands_still()
         return  # A version of torch that does not tell.
     on_compile_start(begins)
     on_compile_end(ends)
@@ -54,6 +58,24 @@ def count_compiles() -> None:
 def is_compiling() -> bool:
     """Tell whether a thread of this process compiles now, as far as torch tells."""
     return _is_compiling
+
+
+def before_compiling(act: Callable[[], None]) -> None:
+    """Have ``act`` called once, before torch.compile compiles anything in this process: from then on what it looks at must not change."""
+    _before_compiling.append(act)
+
+
+def may_have_compiled() -> bool:
+    """Tell whether torch.compile may have compiled something in this process, as far as torch tells."""
+    return _may_have_compiled
+
+
+def _stands_still() -> None:
+    global _may_have_compiled
+    if not _may_have_compiled:
+        _may_have_compiled = True
+        for act in _before_compiling:
+            act()
 
 
 def skip(own: ModuleType) -> None:

@@ -34,9 +34,9 @@ def note(optimizer: Any) -> None:
     noted = _noted.get(id(optimizer))
     is_known = noted is not None and noted[0]() is optimizer
     groups = own_attribute(optimizer, "param_groups")
-    if noted is not None and is_known and type(groups) is list and len(groups) == noted[2]:
-        if _steps[0] % _SELDOM:
-            return
+    has_as_many = type(groups) is list and noted is not None and len(groups) == noted[2]
+    if is_known and has_as_many and _steps[0] % _SELDOM:
+        return
     is_computed = in_classes(type(optimizer), "param_groups") is not MISSING
     lists = None if is_computed else _lists_of(groups)
     if lists is None:

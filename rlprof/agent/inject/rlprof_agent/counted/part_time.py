@@ -77,6 +77,11 @@ def as_part(drawn: int) -> float:
     return drawn / 0x7FFF_FFFF
 
 
+def rarer_after(changes: int) -> float:
+    """Return how many times as long a way is to last after so many changes of it."""
+    return max(1.0, changes / _OFTEN) ** 5
+
+
 def turn(own_ns: int) -> None:
     """A stack of the main thread was taken, which had so much CPU time of its own since the last one."""
     for each in _all:
@@ -217,9 +222,9 @@ class PartTime:
         if cost <= most or self._counter.is_elsewhere:
             return 0
         wanted = (cost + 2 * self._put_ns / own_ns) / most
-        rarer = max(1.0, self._changes / _OFTEN) ** 5
+        turns = min(wanted, _MOST_TURNS) * rarer_after(self._changes)
         self._drawn = drawn_after(self._drawn)
-        return round(as_part(self._drawn) * 2 * (min(wanted, _MOST_TURNS) * rarer - 1))
+        return round(as_part(self._drawn) * 2 * (turns - 1))
 
     @property
     def _rests(self) -> bool:

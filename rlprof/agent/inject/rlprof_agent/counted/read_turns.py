@@ -1,6 +1,7 @@
 """Reads of tensors on the CPU, counted in some of the turns of ``part_time`` where counting them all would cost too much.
 
-In between, each place reads at the pace of the turns in which it was counted.
+In between torch's own methods are in their places, and each place reads at the pace of the turns in which it was counted. Copies between a GPU and the
+host are counted once the program uses one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from . import part_time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..sync_sites import SyncSites
 
@@ -21,7 +22,8 @@ READ_NS = 3_000
 some seven reads in each, most of them by torch's own code (2026-11-28)."""
 MOST_COST = 0.004
 """Largest share of the main thread's CPU time."""
-_MOST_TURNS = 200
+_FEWEST_TURNS, _MOST_TURNS = 20, 200
+"""One of so many turns is counted: to put methods into their places takes some 50 µs, and Python looks all methods of tensors up anew."""
 _AT_ONCE = 10
 """Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 30 µs."""
 _OF_THE_LAST = 0.2
@@ -29,10 +31,12 @@ _OF_THE_LAST = 0.2
 
 
 class ReadTurns:
-    def __init__(self, away: list[bool], sites: Sequence[SyncSites]) -> None:
-        """``away`` holds whether reads go uncounted now; ``sites`` are those of reads on the CPU."""
-        self._away = away
+    def __init__(self, put: Callable[[bool, bool], None], sites: Sequence[SyncSites]) -> None:
+        """``put`` has reads on the CPU counted or not, and copies; ``sites`` are those of reads on the CPU."""
+        self._put = put
         self._sites = sites
+        self._are_counted = (True, True)
+        self._changes = 0
         self._is_whole = False
         """True if this turn is counted from its beginning on."""
         self._seen: dict[int, int] = {}
@@ -56,30 +60,32 @@ class ReadTurns:
         self.begin()
 
     def begin(self) -> None:
-        if self._away[0]:
+        if not self._are_counted[0]:
             self._add(self._own_ns)
-        self._away[0] = False
+        self._count(reads=True, copies=True)
         self._is_whole = False
 
     def put(self, way: int) -> None:
         """Count no more where ``way`` is ``AWAY``."""
-        self._away[0] = way == part_time.AWAY
+        is_counted = way != part_time.AWAY
+        self._count(reads=is_counted, copies=is_counted)
 
     def turn(self, own_ns: int) -> None:
         if getattr(sys.modules.get("torch.cuda"), "_initialized", False):
             # Those on a GPU are waited for: each counts, and takes longer than its counting.
             self.begin()
-        elif self._away[0]:
+        elif not self._are_counted[0]:
             self._own_ns += own_ns
             self._left -= 1
             if self._left <= 0 or self._left % _AT_ONCE == 0:
                 self._add(self._own_ns)
                 self._own_ns = 0
             if self._left <= 0:
-                self._away[0] = False
+                self._count(reads=True, copies=False)
                 self._count_anew()
         elif not self._is_whole:
             self._is_whole = True
+            self._count(reads=True, copies=False)
             self._count_anew()
         else:
             self._own_ns += own_ns
@@ -87,6 +93,12 @@ class ReadTurns:
             if self._until_sum <= 0 and self._own_ns > 0:
                 self._learn(self._own_ns)
                 self._own_ns, self._until_sum = 0, _AT_ONCE
+
+    def _count(self, reads: bool, copies: bool) -> None:
+        if self._are_counted != (reads, copies):
+            self._are_counted = (reads, copies)
+            self._changes += 1
+            self._put(reads, copies)
 
     def _count_anew(self) -> None:
         self._seen = self._counts()
@@ -105,10 +117,12 @@ class ReadTurns:
             pace = self._pace.get(first, 0.0)
             self._pace[first] = pace + part * (number / bare_ns - pace)
         self._cost += part * (reads * READ_NS / bare_ns - self._cost)
-        self._drawn = part_time.drawn_after(self._drawn)
-        wanted = min(self._cost / MOST_COST, _MOST_TURNS) - 1
-        self._left = round(2 * part_time.as_part(self._drawn) * wanted)
-        self._away[0] = self._left > 0
+        if self._cost > MOST_COST:
+            self._drawn = part_time.drawn_after(self._drawn)
+            turns = min(max(self._cost / MOST_COST, _FEWEST_TURNS), _MOST_TURNS)
+            rarer = part_time.rarer_after(self._changes)
+            self._left = round((0.5 + part_time.as_part(self._drawn)) * turns * rarer)
+            self._count(reads=False, copies=False)
 
     def _add(self, own_ns: int) -> None:
         for first, pace in self._pace.items():

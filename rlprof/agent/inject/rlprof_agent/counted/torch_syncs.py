@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 from sys import _getframe
 
-from .. import current_agent, foreign_errors
+from .. import current_agent, dynamo, foreign_errors
 from ..real import time
 from ..sync_sites import SyncSites
 from . import part_time
-from .calls import dressed
+from .calls import dressed, put_in_class
 from .read_turns import ReadTurns
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -47,7 +47,7 @@ CPU wherever the training is: not worth the counting, which would cost a small n
 rest of it. What other threads read meanwhile is missed."""
 
 _away = [False]
-"""True if reads on the CPU go uncounted in this turn."""
+"""True if reads on the CPU go uncounted in this turn: those of a method that the program holds on to, and all once torch.compile was at work."""
 
 _turns: list[ReadTurns] = []
 
@@ -65,9 +65,26 @@ def count_syncs(module: ModuleType) -> None:
                 _counted.append(counted(name, tensor))
                 setattr(tensor, name, _counted[-1])
     sites = [each.on_cpu for each in _counted if isinstance(each, CountedRead)]
-    _turns.append(ReadTurns(_away, sites))
+    _turns.append(ReadTurns(_put, sites))
     renew()
     part_time.enrol(_turns[-1])
+    dynamo.before_compiling(_stand_in_place)
+
+
+def _put(reads: bool, copies: bool) -> None:
+    """Have reads on the CPU counted, and copies, or torch's own methods in their places, which take no time of ours.
+
+    Not once torch.compile may have looked at them: then reads are only let through.
+    """
+    _away[0] = not reads
+    if not dynamo.may_have_compiled():
+        for each in _counted:
+            each.put(reads if isinstance(each, CountedRead) else copies)
+
+
+def _stand_in_place() -> None:
+    for each in _counted:
+        each.put(True)
 
 
 def stay_out_of_graphs(module: ModuleType) -> None:
@@ -106,6 +123,8 @@ class CountedMethod:
 
     def __init__(self, name: str, tensor: Any) -> None:
         self._tensor = tensor
+        self._name = name
+        self._is_inherited = name not in vars(tensor)
         self.original = getattr(tensor, name)
         # Who goes through what the class has reads these of everything that can be called.
         self.__name__, self.__qualname__ = self.original.__name__, self.original.__qualname__
@@ -114,6 +133,18 @@ class CountedMethod:
         self._torch_c = sys.modules["torch._C"]
         self.modes = self._torch_c._len_torch_function_stack
         self.sites: list[SyncSites] = []
+
+    def put(self, is_counted: bool) -> None:
+        """Stand in the class of tensors, or leave torch's own there; not where the program has put something else."""
+        now = vars(self._tensor).get(self._name)
+        ours = None if self._is_inherited else self.original
+        if is_counted and now is ours:
+            put_in_class(self._tensor, self._name, self)
+        elif not is_counted and now is self:
+            if self._is_inherited:
+                type.__delattr__(self._tensor, self._name)
+            else:
+                put_in_class(self._tensor, self._name, self.original)
 
     def __eq__(self, other: object) -> bool:
         return other is self or bool(other == self.original)
