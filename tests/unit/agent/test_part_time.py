@@ -89,8 +89,18 @@ def test_from_python_3_13_on_classes_are_not_changed_without_end(monkeypatch):
     assert training.turns._changes < 900
 
 
-def test_slow_steps_are_all_counted():
+def test_where_much_else_is_done_a_call_takes_longer():
+    """A step of 100 µs, in which counting is out of the caches: all are counted no more."""
     training = Training(100_000.0)
+
+    training.works(4_000)
+
+    assert training.counter.cell[0] == pytest.approx(training.made, rel=0.03)
+    assert training.extra_ns < 0.7 * part_time.LOOKING * BRIEF_NS * training.made
+
+
+def test_slow_steps_are_all_counted():
+    training = Training(500_000.0)
 
     training.works(1000)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def put(self, way: int) -> None: ...
 
 
-MOST_COST, FIRST_COST = 0.01, 0.04
+MOST_COST, FIRST_COST = 0.01, 0.02
 """Largest share of the program's own CPU time, and of the first of it: a short run has few turns to tell its pace by."""
 FIRST_NS = 30_000_000_000
 RESTING_COST = 0.002
@@ -36,6 +36,10 @@ _FEW, _TO_TELL = 0.01, 1000
 COLD = 1.5
 """Time of calls of ours in between the program's, over what they take in a row, where they are timed. Of ``log_each_step`` of the accuracy set, of
 60 µs a step, 8.4 were ours and 5.4 had been timed (2026-11-27)."""
+_WARM_NS, _COLD_PART, _MOST_COLD_NS = 20_000, 0.03, 2_400.0
+"""What a call takes on top where the program does much else in between, as a part of the time in between that exceeds the first figure, and at most:
+counting has to come back into the caches. Of 118 µs a step, most of them torch's, it took 2.8 (2026-11-28); of 2 µs of plain Python what a trial says.
+"""
 LOOKING = 4.0
 """How many times what a call costs without a look at where it comes from it costs with one: 0.25 to 0.41 µs for 0.08 to 0.11 µs, Python 3.11."""
 _ONE_LOOKS = 4
@@ -201,17 +205,18 @@ class PartTime:
         if calls <= 0:
             self._pace = None if self._pace is None else 0.0
             return
+        cold_ns = min(_COLD_PART * max(0.0, own_ns / calls - _WARM_NS), _MOST_COLD_NS)
         if self.way == LOOKS:
             part = _OF_THE_LAST if self._among else 1.0
             self._steps += part * (steps - self._steps)
             self._among += part * (calls - self._among)
-            made, call_ns = float(steps), LOOKING * self._call_ns
+            made, call_ns = float(steps), LOOKING * self._call_ns + cold_ns
         else:
-            made, call_ns = calls * self._steps / self._among, self._call_ns
+            made, call_ns = calls * self._steps / self._among, self._call_ns + cold_ns
             self._add(max(0.0, made - steps))
         if self.way == BRIEF or self._pace is not None or self._rests:
             self._pace = made / max(own_ns - calls * call_ns, 0.1 * own_ns)
-        cost = calls * self._call_ns * _ON_AVERAGE / own_ns
+        cost = calls * (self._call_ns * _ON_AVERAGE + cold_ns) / own_ns
         self._cost += (_OF_THE_LAST if self._cost else 1.0) * (cost - self._cost)
 
     def _drawn_turns(self, own_ns: int) -> int:
