@@ -209,13 +209,16 @@ def steps_of(stepped: Any, result: Any) -> int:
     observation, reward, over = tuple.__getitem__(result, slice(3))
     copies = _count(reward, _NUMBERS, _NUMPY_NUMBERS)
     ends = _count(over, _BOOLS, _BOOLS) or _ends_as_numbers(over)
-    if not copies or copies != ends or not _is_observation(observation):
+    # Rewards by name are of agents that act together, and may have one end.
+    are_together = _name(reward) == "dict"
+    if not copies or not _is_observation(observation):
+        return 0
+    if copies != ends and not (are_together and ends == 1):
         return 0
     number = stated(stepped, "num_envs")
     if type(number) is int and number > 0:
         return number
-    # Of agents that act together it is one step.
-    return 1 if _name(reward) == "dict" else copies
+    return 1 if are_together else copies
 
 
 def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int:
