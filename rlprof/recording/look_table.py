@@ -11,7 +11,7 @@ from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
 from rlprof.agent.inject.rlprof_agent.value_looks import COUNT, PAIR, PRINT
 from rlprof.model.recording import Frame
 from rlprof.syntax.operands import Operand
-from rlprof.syntax.steps import StepCall
+from rlprof.syntax.steps_in_lists import StepCall
 
 _ENCODING = "utf-8"
 

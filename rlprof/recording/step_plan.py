@@ -11,7 +11,8 @@ from rlprof.model.recording import Frame, Note
 from rlprof.recording.hot_lines import HotLines
 from rlprof.recording.look_table import CountTold, to_count
 from rlprof.syntax.operands import Operand
-from rlprof.syntax.steps import StepCall, step_calls
+from rlprof.syntax.steps import step_calls
+from rlprof.syntax.steps_in_lists import StepCall
 
 _ASKED: Final = 3
 """Lines of a function in which its objects are looked for, the hottest: a sample comes to one of them soon."""

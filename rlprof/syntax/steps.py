@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.syntax.module import Function, SourceModule, Statement
 from rlprof.syntax.nodes import calls_in, given_to, targets_of, unpacked
 from rlprof.syntax.operands import steps_to
+from rlprof.syntax.steps_in_lists import StepCall, listed_steps
 
 _FEWEST_RESULTS: Final = 3
 """Observation, reward, end."""
@@ -20,21 +21,12 @@ _MOST_STATEMENTS: Final = 1_000
 """Most statements of a function, or a class, in which steps are looked for: a program has written longer ones, and reading them takes seconds."""
 
 
-class StepCall(NamedTuple):
-    text: str
-    """As Python would write it: ``world.step(action)``."""
-    method: str
-    owner: tuple[str, ...]
-    """The object, by the steps of an ``Operand``."""
-    lines: range
-    """Those of its statement."""
-
-
 def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
     """The calls that may step an environment, in the function that ``line`` lies in.
 
     ``obs, reward, over = world.step(action)`` is one if another method of ``world`` gives an observation too, and if
-    the action is computed from the observation or from ``world``.
+    the action is computed from the observation or from ``world``; ``[world.step(action) for world, action in zip(worlds, actions)]``
+    is one for each of ``worlds`` if another method of theirs is called.
     """
     function = module.function_at(line)
     return _calls_of(module, function.first_line if function else 0)
@@ -44,11 +36,14 @@ def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
 def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
     function = module.function_at(first_line)
     own = module.of_function(function)
+    if len(own) > _MOST_STATEMENTS:
+        return ()
+    listed = tuple(listed_steps(own))[:_MOST_CALLS]
     unpacked = {
         own_statement: found for own_statement in own if (found := _unpacked_call(own_statement))
     }
-    if not 0 < len(unpacked) <= _MOST_CALLS or len(own) > _MOST_STATEMENTS:
-        return ()
+    if not 0 < len(unpacked) <= _MOST_CALLS:
+        return listed
     of_function = _read(own, _imported(module))
     of_class = _of_class(module, function) or of_function
     calls = []
@@ -56,7 +51,7 @@ def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
         is_of_object = any("self." in name for name in (target, ast.unparse(method.value)))
         around = of_class if is_of_object else of_function
         calls.append(_step_call(statement, target, call, method, around))
-    return tuple(call for call in calls if call)
+    return (*(call for call in calls if call), *listed)
 
 
 def _of_class(module: SourceModule, function: Function | None) -> list[_Assignment]:

@@ -84,6 +84,22 @@ def test_in_every_python(write, rlprof_run, other_python):
     check(rlprof_run(write(WORLD + TRAINING + PRINTED), options=["--python", other_python]))
 
 
+def test_each_of_a_list(write, rlprof_run, other_python):
+    script = """
+def train(maze, seconds):
+    mazes = [maze, maze.copy(), maze.copy(), maze.copy()]
+    until, steps = time.thread_time() + seconds, 0
+    seen = [each.begin() for each in mazes]
+    while time.thread_time() < until:
+        ways = [sum(one) % 4 for one in seen]
+        outcome = [each.go(way) for each, way in zip(mazes, ways)]
+        seen = [then for then, _, _ in outcome]
+        steps += len(mazes)
+    return steps, 0.0
+"""
+    check(rlprof_run(write(WORLD + script + PRINTED), options=["--python", other_python]))
+
+
 def test_in_a_worker(write, rlprof_run):
     script = """
 def work(told):

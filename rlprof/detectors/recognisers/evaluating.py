@@ -126,6 +126,7 @@ def _steps(module: SourceModule) -> Mapping[ast.AST, str]:
         line: call.method
         for start in starts
         for call in step_calls(module, start)
+        if not call.is_of_a_list
         for line in call.lines
     }
     return {

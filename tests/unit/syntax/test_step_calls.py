@@ -159,3 +159,61 @@ def test_a_function_that_a_program_has_written_is_left_alone():
 
     assert module is not None
     assert step_calls(module, 5) == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "outcome = [e.advance(a) for e, a in zip(worlds, moves)]  # here",
+        "seen, gains, ends = zip(*[e.advance(a) for e, a in zip(worlds, moves)])  # here",
+        "seen, gains, ends = zip(*(e.advance(moves[i]) for i, e in enumerate(worlds)))  # here",
+    ],
+)
+@pytest.mark.parametrize(
+    "begins", ["seen = [world.start() for world in worlds]", "for world in worlds: world.start()"]
+)
+def test_a_list_of_environments_is_stepped(lines, begins):
+    text = f"""
+def train(worlds, policy):
+    {begins}
+    while True:
+        moves = policy(seen)
+        {lines}
+"""
+    module = parse(text)
+    assert module is not None
+    (call,) = step_calls(module, 6)
+
+    assert (call.method, call.owner) == ("advance", ("worlds", "i0"))
+    assert call.text.startswith("e.advance(")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "outcome = [e.advance() for e in worlds]  # here",
+        "outcome = [score(e.advance(a)) for e, a in zip(worlds, moves)]  # here",
+        "outcome = [e.start() for e in worlds]  # here",
+        "[e.advance(a) for e, a in zip(worlds, moves)]  # here",
+    ],
+    ids=["without-an-action", "what-becomes-of-it", "begins", "kept-by-nobody"],
+)
+def test_no_step_of_a_list_is(lines):
+    text = f"""
+def train(worlds, policy):
+    for world in worlds: world.start()
+    while True:
+        moves = policy(seen)
+        {lines}
+"""
+
+    assert found(text) == ""
+
+
+def test_a_list_whose_items_nobody_begins_is_none_of_environments():
+    assert (
+        found(
+            "def f(worlds, moves):\n    out = [e.advance(a) for e, a in zip(worlds, moves)]  # here\n"
+        )
+        == ""
+    )

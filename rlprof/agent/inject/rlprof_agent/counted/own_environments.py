@@ -83,9 +83,11 @@ class OwnEnvironment:
         if not self.places:
             put_in_class(self._owner, self._name, self.counted)
             _take_turns(self._counter)
-        if id(code) not in self.places:
-            self._codes.append(code)
-        self.places.setdefault(id(code), set()).update(_instructions(code, range(first, last + 1)))
+        lines = range(first, last + 1)
+        for each in (code, *_comprehensions(code, lines)):
+            if id(each) not in self.places:
+                self._codes.append(each)
+            self.places.setdefault(id(each), set()).update(_instructions(each, lines))
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``, unless the program has put something else in its place."""
@@ -157,6 +159,14 @@ def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
         if found is not None:
             return _counting(owner, name, found) if type(found) is FunctionType else None
     return None
+
+
+def _comprehensions(code: CodeType, lines: range) -> Iterator[CodeType]:
+    """Comprehensions of these lines, which were functions of their own before Python 3.12."""
+    for constant in code.co_consts:
+        is_one = type(constant) is type(code) and constant.co_name in ("<listcomp>", "<genexpr>")
+        if is_one and constant.co_firstlineno in lines:
+            yield constant
 
 
 def _instructions(code: CodeType, lines: range) -> Iterator[int]:
