@@ -75,6 +75,7 @@ def mailbox(monkeypatch, function_modes) -> Iterator[Mailbox]:
     )
     monkeypatch.setitem(sys.modules, "torch._C", modes)
     monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=True))
+    monkeypatch.setitem(sys.modules, "torch.version", SimpleNamespace(cuda=None, hip=None))
     monkeypatch.setattr(torch_syncs, "_counted", [])
     monkeypatch.setattr(dynamo, "_before_compiling", [])
     monkeypatch.setattr(dynamo, "_may_have_compiled", False)
@@ -344,3 +345,12 @@ def test_nothing_changes_its_place_once_torch_has_compiled(mailbox):
     assert isinstance(vars(Tensor)["item"], torch_syncs.CountedMethod)
     assert torch_syncs._away == [True], "reads are let through"
     torch_syncs._put(reads=True, copies=True)
+
+
+def test_where_torch_is_built_for_a_gpu_copies_stay_counted(mailbox, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.version", SimpleNamespace(cuda="13.0", hip=None))
+
+    torch_syncs._put(reads=False, copies=False)
+
+    assert not isinstance(vars(Tensor)["item"], torch_syncs.CountedMethod)
+    assert isinstance(vars(Tensor)["to"], torch_syncs.CountedMethod)

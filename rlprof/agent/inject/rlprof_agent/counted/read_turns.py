@@ -1,7 +1,7 @@
 """Reads of tensors on the CPU, counted in some of the turns of ``part_time`` where counting them all would cost too much.
 
 In between torch's own methods are in their places, and each place reads at the pace of the turns in which it was counted. Copies between a GPU and the
-host are counted once the program uses one.
+host need not be counted before the program uses one.
 """
 
 from __future__ import annotations

@@ -79,7 +79,13 @@ def _put(reads: bool, copies: bool) -> None:
     _away[0] = not reads
     if not dynamo.may_have_compiled():
         for each in _counted:
-            each.put(reads if isinstance(each, CountedRead) else copies)
+            each.put(reads if isinstance(each, CountedRead) else copies or _may_use_a_gpu())
+
+
+def _may_use_a_gpu() -> bool:
+    """Tell whether this torch was built for one: another thread may begin to use it, while the main thread sleeps and no turn ends."""
+    version = sys.modules.get("torch.version")
+    return version is None or any(getattr(version, name, None) for name in ("cuda", "hip"))
 
 
 def _stand_in_place() -> None:
