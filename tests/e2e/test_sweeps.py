@@ -42,6 +42,17 @@ pathlib.Path("trained-" + sys.argv[1]).write_text("done")
 """
 
 
+TRAIN_TOGETHER = """
+import pathlib, sys, time
+
+pathlib.Path("trained-" + sys.argv[1]).write_text("done")
+until = time.monotonic() + 60
+while len(list(pathlib.Path(".").glob("trained-*"))) < 4 and time.monotonic() < until:
+    time.sleep(0.01)
+"""
+"""Ends when all four have begun: ``--force`` replaces the recording of one that has ended before."""
+
+
 # All at once they take the machine for half a minute, and for longer where it has other work.
 @pytest.mark.timeout(400)
 @pytest.mark.alone
@@ -107,7 +118,7 @@ def test_runs_that_begin_at_once_with_one_name_have_a_recording_each(write, tmp_
     options = ("--no-report", "--force", "-o", "same.rlprof")
 
     answer = subprocess.run(
-        [sys.executable, "-c", STARTS_AT_ONCE, "4", *cli("run", *options, write(TRAIN))],
+        [sys.executable, "-c", STARTS_AT_ONCE, "4", *cli("run", *options, write(TRAIN_TOGETHER))],
         cwd=tmp_path,
         capture_output=True,
         timeout=3 * DEADLINE_S,

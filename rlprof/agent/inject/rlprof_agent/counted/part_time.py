@@ -132,8 +132,8 @@ class PartTime:
         self._turns_ns = 0
         """CPU time of those that were not summed up yet."""
         self._own_ns = 0
-        self._cost = 0.0
-        """Part that counting takes of a turn that is counted."""
+        self._cost, self._looking_cost = 0.0, 0.0
+        """Part that counting takes of a turn that is counted, and of one that looks at each call."""
         self._changes = 0
         self._put_ns = 0.0
         """CPU time to change the way."""
@@ -216,14 +216,17 @@ class PartTime:
             self._add(max(0.0, made - steps))
         if self.way == BRIEF or self._pace is not None or self._rests:
             self._pace = made / max(own_ns - calls * call_ns, 0.1 * own_ns)
+        part = _OF_THE_LAST if self._cost else 1.0
         cost = calls * (self._call_ns * _ON_AVERAGE + cold_ns) / own_ns
-        self._cost += (_OF_THE_LAST if self._cost else 1.0) * (cost - self._cost)
+        self._cost += part * (cost - self._cost)
+        looking = calls * (self._call_ns * LOOKING + cold_ns) / own_ns
+        self._looking_cost += part * (looking - self._looking_cost)
 
     def _drawn_turns(self, own_ns: int) -> int:
         """How many are not counted until the next is."""
         cost, most = self._cost, self._most_cost
         if self._rests:
-            cost, most = cost * LOOKING / _ON_AVERAGE, RESTING_COST
+            cost, most = self._looking_cost, RESTING_COST
         if cost <= most or self._counter.is_elsewhere:
             return 0
         wanted = (cost + 2 * self._put_ns / own_ns) / most
@@ -239,7 +242,7 @@ class PartTime:
     @property
     def _is_dear(self) -> bool:
         """True if to look at each call costs too much."""
-        return self._cost * LOOKING / _ON_AVERAGE > self._most_cost
+        return self._looking_cost > self._most_cost
 
     @property
     def _most_cost(self) -> float:
