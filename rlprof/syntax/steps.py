@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Function, SourceModule, Statement
-from rlprof.syntax.nodes import calls_in, given_to, targets_of, unpacked
+from rlprof.syntax.nodes import calls_in, given_to, single_targets, targets_of, unpacked
 from rlprof.syntax.operands import steps_to
 from rlprof.syntax.steps_in_lists import StepCall, listed_steps
 
@@ -26,7 +26,7 @@ def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
 
     ``obs, reward, over = world.step(action)`` is one if another method of ``world`` gives an observation too, and if
     the action is computed from the observation or from ``world``; ``[world.step(action) for world, action in zip(worlds, actions)]``
-    is one for each of ``worlds`` if another method of theirs is called.
+    is one for each of ``worlds`` if another method of theirs is called, and the actions are computed from what it gave.
     """
     function = module.function_at(line)
     return _calls_of(module, function.first_line if function else 0)
@@ -38,13 +38,17 @@ def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
     own = module.of_function(function)
     if len(own) > _MOST_STATEMENTS:
         return ()
-    listed = tuple(listed_steps(own))[:_MOST_CALLS]
+    of_function = _read(own, _imported(module))
+    listed = tuple(
+        call
+        for statement, call in listed_steps(own)
+        if _follows_from_itself(statement, of_function)
+    )[:_MOST_CALLS]
     unpacked = {
         own_statement: found for own_statement in own if (found := _unpacked_call(own_statement))
     }
     if not 0 < len(unpacked) <= _MOST_CALLS:
         return listed
-    of_function = _read(own, _imported(module))
     of_class = _of_class(module, function) or of_function
     calls = []
     for statement, (target, call, method) in unpacked.items():
@@ -80,6 +84,17 @@ def _step_call(
     if not is_begun or not _is_acted_on(call, around, seen, owner):
         return None
     return StepCall(ast.unparse(call), function.attr, steps, statement.lines)
+
+
+def _follows_from_itself(statement: Statement, around: Sequence[_Assignment]) -> bool:
+    """Tell whether what the statement works on is computed from what it gave before: a solver of many tasks is given others each time."""
+    given = {ast.unparse(target) for target in single_targets(*targets_of(statement.node))}
+    derived = _closure(
+        given, around, lambda each, known: not known.isdisjoint(each.mentions), whole=True
+    )
+    return isinstance(statement.node, ast.Assign) and not derived.isdisjoint(
+        _mentions(statement.node.value)
+    )
 
 
 def _unpacked_call(statement: Statement) -> tuple[str, ast.Call, ast.Attribute] | None:

@@ -35,7 +35,7 @@ class _Called(NamedTuple):
     owner: tuple[str, ...]
 
 
-def listed_steps(own: Sequence[Statement]) -> Iterator[StepCall]:
+def listed_steps(own: Sequence[Statement]) -> Iterator[tuple[Statement, StepCall]]:
     """Yield those of the statements of a function that make a list of what the calls return, where another method of the same list's items is
     called as well: one that begins.
     """
@@ -48,9 +48,9 @@ def listed_steps(own: Sequence[Statement]) -> Iterator[StepCall]:
             and (each.call.args or each.call.keywords)
             and _is_kept(statement, each.call)
         ):
-            yield StepCall(
-                ast.unparse(each.call), each.method, (*each.owner, _FIRST), statement.lines, True
-            )
+            owner = (*each.owner, _FIRST)
+            step = StepCall(ast.unparse(each.call), each.method, owner, statement.lines, True)
+            yield statement, step
 
 
 def _is_kept(statement: Statement, call: ast.Call) -> bool:

@@ -179,6 +179,7 @@ def train(worlds, policy):
     while True:
         moves = policy(seen)
         {lines}
+        seen = [one[0] for one in outcome] or seen
 """
     module = parse(text)
     assert module is not None
@@ -213,7 +214,19 @@ def train(worlds, policy):
 def test_a_list_whose_items_nobody_begins_is_none_of_environments():
     assert (
         found(
-            "def f(worlds, moves):\n    out = [e.advance(a) for e, a in zip(worlds, moves)]  # here\n"
+            "def f(worlds, moves):\n  while True:\n    moves = [e.advance(a) for e, a in zip(worlds, moves)]  # here\n"
         )
         == ""
     )
+
+
+def test_a_list_of_tasks_that_are_given_from_elsewhere_is_solved():
+    text = """
+        def solve(solvers, batches):
+            for solver in solvers: solver.reset()
+            for batch in batches:
+                outcome = [e.solve(b) for e, b in zip(solvers, batch)]  # here
+                log.append([one[1] for one in outcome])
+        """
+
+    assert found(text) == ""
