@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from rlprof.syntax.loop_elements import elements
 from rlprof.syntax.module import Statement
+from rlprof.syntax.nodes import given_to
 from rlprof.syntax.operands import steps_to
 
 _FIRST: Final = "i0"
@@ -42,12 +44,7 @@ def listed_steps(own: Sequence[Statement]) -> Iterator[tuple[Statement, StepCall
     called = [(statement, each) for statement in own for each in _called(statement)]
     for statement, each in called:
         others = {other.method for _, other in called if other.of == each.of} - {each.method}
-        if (
-            others
-            and each.owner
-            and (each.call.args or each.call.keywords)
-            and _is_kept(statement, each.call)
-        ):
+        if others and each.owner and given_to(each.call) and _is_kept(statement, each.call):
             owner = (*each.owner, _FIRST)
             step = StepCall(ast.unparse(each.call), each.method, owner, statement.lines, True)
             yield statement, step
@@ -71,7 +68,7 @@ def _called(statement: Statement) -> Iterator[_Called]:
 
 
 def _methods(target: ast.expr, through: ast.expr, *done: ast.AST) -> Iterator[_Called]:
-    items = dict(_items(target, through))
+    items = dict(elements(target, through))
     for part in done:
         for node in ast.walk(part):
             match node:
@@ -80,15 +77,3 @@ def _methods(target: ast.expr, through: ast.expr, *done: ast.AST) -> Iterator[_C
                 ):
                     container = items[name]
                     yield _Called(ast.unparse(container), node, method, steps_to(container))
-
-
-def _items(target: ast.expr, through: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that stand for an item of a list in each turn, with that list."""
-    match target, through:
-        case ast.Name(id=name), ast.Name() | ast.Attribute():
-            yield name, through
-        case ast.Tuple(elts=[_, inner]), ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
-            yield from _items(inner, of)
-        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=lists):
-            for each, of in zip(targets, lists, strict=False):
-                yield from _items(each, of)

@@ -308,6 +308,7 @@ def test_torchs_own_methods_stand_where_none_is_counted(mailbox):
     class Sparse(Tensor):
         """One that inherits all of them, as torch's class does some."""
 
+    # As much of torch's module as is looked at.
     torch_syncs.count_syncs(SimpleNamespace(Tensor=Sparse))  # type: ignore[arg-type]
     inherited = torch_syncs._counted[-1]
 
@@ -328,6 +329,7 @@ def test_what_the_program_puts_in_their_places_stays(mailbox):
     def items(tensor: Tensor) -> float:
         return 0.0
 
+    # What the program does here is what types forbid.
     Tensor.item = items  # type: ignore[method-assign]
     for is_counted in (False, True):
         torch_syncs._put(reads=is_counted, copies=is_counted)

@@ -24,8 +24,6 @@ MOST_COST = 0.004
 """Largest share of the main thread's CPU time."""
 _FEWEST_TURNS, _MOST_TURNS = 20, 200
 """One of so many turns is counted: to put methods into their places takes some 50 µs, and Python looks all methods of tensors up anew."""
-_AT_ONCE = 10
-"""Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 30 µs."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
 
@@ -77,7 +75,7 @@ class ReadTurns:
         elif not self._are_counted[0]:
             self._own_ns += own_ns
             self._left -= 1
-            if self._left <= 0 or self._left % _AT_ONCE == 0:
+            if self._left <= 0 or self._left % part_time.AT_ONCE == 0:
                 self._add(self._own_ns)
                 self._own_ns = 0
             if self._left <= 0:
@@ -92,7 +90,7 @@ class ReadTurns:
             self._until_sum -= 1
             if self._until_sum <= 0 and self._own_ns > 0:
                 self._learn(self._own_ns)
-                self._own_ns, self._until_sum = 0, _AT_ONCE
+                self._own_ns, self._until_sum = 0, part_time.AT_ONCE
 
     def _count(self, reads: bool, copies: bool) -> None:
         if self._are_counted != (reads, copies):
