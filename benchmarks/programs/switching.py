@@ -24,6 +24,9 @@ from rlprof_agent.counted.read_turns import ReadTurns  # type: ignore[import-not
 
 from benchmarks.programs import stopwatch
 
+_SETTLES = 0.5
+"""Of a turn's length, left out before it is measured: what was switched on again catches up then."""
+
 
 class Part:
     """A part of rlprof that can be switched off for a moment. This one is none: its figure is what noise alone comes to."""
@@ -153,37 +156,42 @@ class Turns:
         self.told: list[dict[str, object]] = []
         """``off`` is None where all was on; ``units`` were done in ``wall_s``, for ``cpu_s`` of the main thread."""
         self._parts = {name: PARTS[name]() for name in names}
-        self._order = [name for each in names for name in (each, None)]
+        self._order = [off for name in names for off in (None, name)]
         self._turn_s = turn_s
-        self._next = time.perf_counter() + begin_s
         self._units = 0
+        self._settled = time.perf_counter() + begin_s
+        """When this turn is to be measured from."""
         self._begun: tuple[float, float] | None = None
+        """Wall and CPU time at which it was; None before."""
 
     def count(self, units: int = 1) -> None:
         self._units += units
         now = time.perf_counter()
-        if now >= self._next:
-            self._change(now)
+        if self._begun is None:
+            if now >= self._settled:
+                self._units, self._begun = 0, (now, time.thread_time())
+        elif now >= self._begun[0] + self._turn_s:
+            self._tell(now - self._begun[0], time.thread_time() - self._begun[1])
 
-    def _change(self, now: float) -> None:
-        off = self._order[len(self.told) % len(self._order)]
-        if self._begun is not None:
-            wall_s, cpu_s = now - self._begun[0], time.thread_time() - self._begun[1]
-            self.told.append({"off": off, "units": self._units, "wall_s": wall_s, "cpu_s": cpu_s})
-            if off is not None:
-                self._parts[off].on()
-            off = self._order[len(self.told) % len(self._order)]
+    def _tell(self, wall_s: float, cpu_s: float) -> None:
+        off, units = self._off, self._units
         if off is not None:
-            self._parts[off].off()
-        self._units = 0
-        self._begun = (time.perf_counter(), time.thread_time())
-        self._next = self._begun[0] + self._turn_s
+            self._parts[off].on()
+        self.told.append({"off": off, "units": units, "wall_s": wall_s, "cpu_s": cpu_s})
+        if self._off is not None:
+            self._parts[self._off].off()
+        self._begun = None
+        self._settled = time.perf_counter() + _SETTLES * self._turn_s
+
+    @property
+    def _off(self) -> str | None:
+        """Name of the part that is off in this turn."""
+        return self._order[len(self.told) % len(self._order)]
 
     def end(self) -> None:
         """Switch all on again."""
-        off = self._order[len(self.told) % len(self._order)]
-        if self._begun is not None and off is not None:
-            self._parts[off].on()
+        if self._off is not None:
+            self._parts[self._off].on()
 
 
 def _nothing(*_: object) -> None:

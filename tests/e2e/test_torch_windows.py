@@ -483,7 +483,7 @@ UNTIL_THE_FIRST = """
 from rlprof_agent import torch_plan, torch_windows
 torch_plan.BEGIN_AFTER_S = (0, 0, 0)
 torch_plan.MOST_COST = 1.0
-while not (torch_windows._windows._number or torch_windows._windows._is_stopped):
+while not (torch_windows._windows._number or torch_windows._windows.is_stopped):
     update()
 """
 """Trains until a window has been taken, or it is clear that there will be none."""
@@ -620,10 +620,10 @@ from rlprof_agent import torch_windows
 train_in_an_open_window()
 print('training', flush=True)
 end = time.monotonic() + 60
-while not torch_windows._windows._is_stopped and time.monotonic() < end:
+while not torch_windows._windows.is_stopped and time.monotonic() < end:
     update()
 with open('stopped', 'w') as file:
-    file.write(str(torch_windows._windows._is_stopped))
+    file.write(str(torch_windows._windows.is_stopped))
 """
     options = ["--torch", "always", "--torch-steps", "100"]
     running = start(write(training(body)), options=options, env={"TMPDIR": str(temporary)})

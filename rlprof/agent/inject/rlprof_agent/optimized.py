@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _weakref
+from _functools import partial  # type: ignore[import-not-found]  # Without stubs.
 
 from . import foreign_errors
 from .plain_reads import MISSING, in_classes, own_attribute
@@ -13,16 +14,20 @@ if TYPE_CHECKING:
 
 _MOST = 100_000
 """Identities that are kept, some 10 MB. Past it nothing is known of any parameter."""
-_MOST_NOTED = 1_000
-"""Optimizers, before those that are gone are dropped."""
-
-_SELDOM = 17
-"""Of so many steps one looks again at the lists of an optimizer that has as many groups as before: it takes 1.5 µs, and they rarely change."""
-
-_steps = [0]
 _parameters: set[int] = set()
-_noted: dict[int, tuple[Any, tuple[int, ...], int]] = {}
-"""Optimizers by identity, each with a weak reference, the parameters it had in short, and how many groups of them."""
+
+
+class _Noted(dict):  # type: ignore[type-arg]  # Python 3.9 has no arguments for it here.
+    """Optimizers by identity, each with a weak reference and the parameters that it had, in short; those that are gone are not in it.
+
+    It stands in a hook of torch's, which cloudpickle may send elsewhere: there it is empty.
+    """
+
+    def __reduce__(self) -> Any:
+        return dict, ()
+
+
+noted = _Noted()
 
 _unknown = [False]
 """True if an optimizer keeps its parameters in a way of its own."""
@@ -30,13 +35,7 @@ _unknown = [False]
 
 def note(optimizer: Any) -> None:
     """Take in the parameters of ``optimizer``, which makes a step, where they are new."""
-    _steps[0] += 1
-    noted = _noted.get(id(optimizer))
-    is_known = noted is not None and noted[0]() is optimizer
     groups = own_attribute(optimizer, "param_groups")
-    has_as_many = type(groups) is list and noted is not None and len(groups) == noted[2]
-    if is_known and has_as_many and _steps[0] % _SELDOM:
-        return
     is_computed = in_classes(type(optimizer), "param_groups") is not MISSING
     lists = None if is_computed else _lists_of(groups)
     if lists is None:
@@ -45,21 +44,18 @@ def note(optimizer: Any) -> None:
     # Not ``params[0]``: another thread may empty a list meanwhile.
     firsts = [id(each) for params in lists for each in params[:1]]
     now = tuple([len(params) for params in lists] + firsts)
-    if noted is not None and is_known and noted[1] == now:
+    before = noted.get(id(optimizer))
+    if before is not None and before[0]() is optimizer and before[1] == now:
         return
-    if len(_noted) >= _MOST_NOTED:
-        # Other threads step optimizers, too.
-        for key, (reference, *_) in list(_noted.items()):
-            if reference() is None:
-                _noted.pop(key, None)
     try:
-        reference = _weakref.ref(optimizer)
+        # Called at its end by C code alone, which leaves no frame.
+        reference = _weakref.ref(optimizer, partial(noted.pop, id(optimizer)))
     except TypeError as error:
         if foreign_errors.trim(error):
             raise
         _unknown[0] = True  # It is no optimizer of torch's, though it steps as one.
         return
-    _noted[id(optimizer)] = (reference, now, len(lists))
+    noted[id(optimizer)] = (reference, now)
     if len(_parameters) <= _MOST:
         _parameters.update([id(parameter) for params in lists for parameter in params])
 

@@ -47,10 +47,11 @@ def load_tracer(_torch: ModuleType) -> None:
         __import__("torch.profiler.python_tracer")
 
 
-def updated() -> None:
-    """An optimizer has made a step."""
+def updated() -> bool:
+    """An optimizer has made a step; return True if the next one has to be told, too."""
     if _windows is not None:
         _windows.updated()
+    return _windows is not None and not _windows.is_stopped
 
 
 def are_impossible(agent: Any) -> None:
@@ -103,7 +104,7 @@ class TorchWindows:
         self._asleep_until = 0
         self._number = 0
         self._is_granted = False
-        self._is_stopped = False
+        self.is_stopped = False
         self._has_looked = False
         """True if a window was due before."""
         # Never waited for: the probe's handler may come while its own thread is in here.
@@ -118,12 +119,12 @@ class TorchWindows:
 
     def end(self) -> None:
         """End a window that is open now: what would end it in time goes."""
-        if _thread.get_ident() == self._main_thread and (self.is_open or not self._is_stopped):
+        if _thread.get_ident() == self._main_thread and (self.is_open or not self.is_stopped):
             self._alone(self._close)
 
     def updated(self) -> None:
         """An optimizer has made a step."""
-        if self._is_stopped:
+        if self.is_stopped:
             return
         if _thread.get_ident() != self._main_thread:
             if self._capture is None and not self._is_granted:
@@ -138,17 +139,17 @@ class TorchWindows:
 
     def look(self) -> None:
         """From the probe's handler: end a window that grows long; begin one where nothing updates."""
-        if self.is_open or not self._is_stopped:
+        if self.is_open or not self.is_stopped:
             self._alone(self._look)
 
     def stop(self, state: int) -> None:
         """No further windows in this process."""
-        self._is_stopped = True
+        self.is_stopped = True
         self._set_state(state)
 
     def forget(self) -> bool:
         """Leave them to the parent, in a forked child; whether one was open."""
-        self._is_stopped = True
+        self.is_stopped = True
         self.is_open = False
         capture, self._capture = self._capture, None
         if capture is not None:
@@ -163,7 +164,7 @@ class TorchWindows:
             return
         dynamo_before = dynamo.switch_off()
         try:
-            if self._is_stopped and self.is_open:
+            if self.is_stopped and self.is_open:
                 self._fail()  # It was broken off there.
             else:
                 act()
@@ -215,7 +216,7 @@ class TorchWindows:
         elif not self._probe.is_on:
             self._set_state(layout.TORCH_NO_PROBE)
         elif not self._mailbox.cells[layout.CELL_INTERVAL_US]:
-            self._is_stopped = True  # The recording is over.
+            self.is_stopped = True  # The recording is over.
         elif self._may():
             longest_ns = self._plan.longest_ns(kind, now_ns)
             if self._is_granted:
@@ -262,7 +263,7 @@ class TorchWindows:
             after_ns=ended_ns - capture.stopped_ns,
         )
         if self._number >= layout.MAX_WINDOWS or torch_capture.one_window_only():
-            self._is_stopped = True
+            self.is_stopped = True
 
     def _hand_over(self, capture: Capture) -> None:
         descriptor = capture.close()
@@ -304,12 +305,12 @@ class TorchWindows:
         if not self._is_granted:
             state = self._mailbox.cells[layout.CELL_TORCH_STATE]
             if state == layout.TORCH_OTHER_PROCESSES:
-                self._is_stopped = True
+                self.is_stopped = True
             elif state == layout.TORCH_MAY:
                 self._is_granted = True
             elif state != layout.TORCH_ASKS:
                 self._set_state(layout.TORCH_ASKS)
-        return self._is_granted or (self._always and not self._number and not self._is_stopped)
+        return self._is_granted or (self._always and not self._number and not self.is_stopped)
 
     def _hurry_probe(self, is_urgent: bool) -> None:
         """Have windows end in time, however seldom the probe looks otherwise."""

@@ -22,12 +22,15 @@ _OURS = "rlprof"
 _asks_whether_captured: list[Any] = []
 """Torch's own question whether the work of this moment goes into a CUDA graph; none without CUDA."""
 
+_SELDOM = 17
+"""Of so many steps one is looked at more closely than to count it, which takes 3 to 6 µs: what an optimizer moves rarely changes."""
+
 _captured = [0]
 """Steps of optimizers that have gone into the graph which is captured now, or was last."""
 
 
 class _ForTheAgent:
-    """The part of a hook that does more than count. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
+    """What a hook has the agent do. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
     where it is loaded there may be no agent.
     """
 
@@ -45,26 +48,30 @@ class _ForTheAgent:
         return getattr, (nullcontext(), "__exit__")
 
 
-class _Hooks:
-    """Those of all optimizers. An instrument of the program's own sees two functions of ours around each step, which do nothing but count it."""
+class _Closer:
+    """What is done at a step of an optimizer beside counting it. An instrument of the program's own would see that."""
 
-    def __init__(self, hooks: Any, instead: Any) -> None:
-        """``hooks``: torch's dictionaries, of those before a step and after it."""
-        self._hooks, self._instead = hooks, instead
-        self._full = tuple(each[_OURS] for each in hooks)
+    def __init__(self) -> None:
+        self.looks: list[_ForTheAgent] = []
+        """One, or none while such an instrument is on."""
+        self.left = [0]
+        """Steps until the next that is looked at, where no window of torch's profiler waits for its time."""
+        self.is_clock = [True]
+        """True if one may: then each step is."""
+        self._look = _ForTheAgent(self._after_step)
+        self.step_back()
 
     def step_aside(self) -> None:
-        torch_syncs.stays_here[0] = False
-        self._exchange(self._full, self._instead)
+        self.looks.clear()
 
     def step_back(self) -> None:
-        self._exchange(self._instead, self._full)
+        self.looks[:] = [self._look]
 
-    def _exchange(self, known: Any, ours: Any) -> None:
-        for number, hooks in enumerate(self._hooks):
-            # Never taken out: torch may be going through them. What the program has taken away, or put in its place, stays so.
-            if hooks.get(_OURS) is known[number]:
-                hooks[_OURS] = ours[number]
+    def _after_step(self, optimizer: Any) -> None:
+        if self.left[0] <= 0 or id(optimizer) not in optimized.noted:
+            self.left[0] = _SELDOM
+            optimized.note(optimizer)
+        self.is_clock[0] = torch_windows.updated()
 
 
 def _counter_of_updates() -> EventCounter:
@@ -94,30 +101,30 @@ def count_updates(module: ModuleType) -> None:
     updates = _counter_of_updates()
     stays_here = torch_syncs.stays_here
     asks_whether_captured, captured = _asks_whether_captured, _captured
-    note, updated = _ForTheAgent(optimized.note), _ForTheAgent(torch_windows.updated)
+    closer = _Closer()
+    looks, left, is_clock, noted = closer.looks, closer.left, closer.is_clock, optimized.noted
     agent = current_agent()
     wants_windows = agent is not None and torch_windows.are_wanted()
 
     def begin_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         stays_here[0] = True
 
-    def count_alone(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        # Here, and in no function: an instrument of the program's own would see it.
+    def end_update(optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        # All here, and in no function: that takes longer, and an instrument of the program's own would see it.
+        stays_here[0] = False
+        cell = updates.cell
         for asks in asks_whether_captured:
             try:
                 if asks():
-                    captured[0] += 1
-                    return
+                    cell = captured
             except RuntimeError as error:
                 if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
                     raise  # A signal handler's.
-        updates.cell[0] += 1
-
-    def end_update(optimizer: Any, args: Any, kwargs: Any) -> None:
-        stays_here[0] = False
-        count_alone(optimizer, args, kwargs)
-        note(optimizer)
-        updated()
+        cell[0] += 1
+        left[0] -= 1
+        if is_clock[0] or left[0] <= 0 or id(optimizer) not in noted:
+            for look in looks:
+                look(optimizer)
 
     def in_graphs(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         pass
@@ -129,13 +136,10 @@ def count_updates(module: ModuleType) -> None:
             torch_windows.are_impossible(agent)
         return
 
-    def nothing(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        pass
-
-    for hook in (begin_update, end_update, nothing, count_alone):
+    for hook in (begin_update, end_update):
         dynamo.replace_in_graphs(hook, in_graphs)
     before[_OURS], after[_OURS] = begin_update, end_update
-    aside.takes_part(_Hooks((before, after), (nothing, count_alone)))
+    aside.takes_part(closer)
     if wants_windows:
         torch_windows.watch(agent)
 
