@@ -248,7 +248,8 @@ def terminal_options(stream: TextIO | None) -> dict[str, str]:
         wanted = os.environ.get("COLUMNS", "")
         return {"width": wanted if is_width(wanted) else "80", "color": "never"}
     try:
-        columns = os.get_terminal_size(stream.fileno()).columns
+        # Where nobody has set its size (`docker exec -t`, expect) a terminal tells none.
+        columns = os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:
         columns = 80
     colored = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

@@ -22,6 +22,7 @@ from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 if TYPE_CHECKING:
     from rlprof.experiments.conductor import Conductor
     from rlprof.experiments.plan import PlannedFinding
+    from rlprof.model.report import Report
     from rlprof.recording.recorder import RunEnd
 
 _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
@@ -117,6 +118,7 @@ def try_(
     from rlprof.experiments import words
     from rlprof.experiments.conductor import BUDGET_S, RUNS_S, Conductor, TryPlan
     from rlprof.recording.record import record
+    from rlprof.report.build import is_worth_keeping
 
     own = _own(skip or [], memo or [], with_ or [])
     budget_s, runs_s = (BUDGET_S, RUNS_S) if budget is None else (_seconds(budget), 0.0)
@@ -158,13 +160,14 @@ def try_(
     # What has failed may have been harmed by us, and may fail again.
     elif conductor.restarts and not ended.was_told_to_end and not has_failed:
         _try_by_runs(conductor, settings)
-    _show(run_file)
+    report = load_report(run_file)
+    if output is None and is_worth_keeping(report):
+        point_latest_at(run_file)
+    _show(report)
     if conductor.failure is not None:
         raise conductor.failure
     if has_failed:
         raise words.training_failed(ended.exit_code)
-    if output is None:
-        point_latest_at(run_file)
 
 
 def _has_failed(ended: RunEnd, *, has_ended_it: bool) -> bool:
@@ -187,10 +190,10 @@ def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:
     amend_experiments(settings.run_file, [*conductor.experiments, *tries.experiments])
 
 
-def _show(run_file: Path) -> None:
+def _show(report: Report) -> None:
     from rlprof.renderers.terminal import RENDERER
 
-    text = RENDERER.render(load_report(run_file), terminal_options(sys.stderr))
+    text = RENDERER.render(report, terminal_options(sys.stderr))
     assert isinstance(text, str)
     say_in_time(text, 0.5)
 

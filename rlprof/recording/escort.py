@@ -18,6 +18,7 @@ from rlprof.recording.dispositions import forget_faults, hold_back_faults
 from rlprof.recording.output_tap import OutputTap
 from rlprof.recording.prctl import adopt_orphans
 from rlprof.recording.target import FORWARDED, RunningTarget
+from rlprof.recording.terminal_witness import TerminalWitness
 from rlprof.units import size
 
 MAX_LAST_READS = 32
@@ -48,7 +49,8 @@ class Escort:
         self.was_continued = False
         """True if SIGCONT has come: we were stopped, and may have been for long."""
         self.was_told_to_end = False
-        """True if we got a signal that ends a program, for it, and that was not ignored when we were started."""
+        """True if a signal that ends a program came for it, and was not ignored when we were started."""
+        self._terminal: TerminalWitness | None = None
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
         self._adopt_orphans()
@@ -102,10 +104,21 @@ class Escort:
             for tap in self.taps:
                 tap.close_target_end()
         self._register_taps()
+        if self._target.leads:
+            with suppress(OSError):
+                self._terminal = TerminalWitness(self._target.pid, ENDING - self._ignored)
+                self._selector.register(self._terminal.fd, selectors.EVENT_READ, _do_nothing)
         return self._target
+
+    @property
+    def own_pids(self) -> list[int]:
+        """Processes of ours that stand beside the target."""
+        pids = [self.target.witness_pid, None if self._terminal is None else self._terminal.pid]
+        return [pid for pid in pids if pid is not None]
 
     def handle_signals(self) -> None:
         """Pass on what has been sent to us since the last call, and the size of a window."""
+        self.hear_terminal()
         self._empty_wake_up()
         # No more: some are waited for, and the target's output is not to wait for a flood of them.
         for _ in range(len(self._signals)):
@@ -126,6 +139,11 @@ class Escort:
         resized = [tap.copy_window_size() for tap in self.taps]
         if any(resized):
             self.target.resized()
+
+    def hear_terminal(self) -> None:
+        """Take in what was typed that ends a program."""
+        if self._terminal is not None and self._terminal.has_told():
+            self.was_told_to_end = True
 
     def drain(self) -> None:
         """Take what the target wrote last, and no more: a child that lives on may write for ever."""
@@ -199,6 +217,8 @@ class Escort:
         for tap in self.taps:
             if tap.is_open or tap.is_behind:
                 tap.leave_behind()
+        if self._terminal is not None:
+            self._terminal.end()
         if self._target is not None:
             self._target.close()
         for restore in reversed(self._restore):
@@ -298,8 +318,17 @@ class Escort:
                 self.target.changed(status)
             elif pid == self.target.witness_pid:
                 self.target.witness_ended()
+            elif self._terminal is not None and pid == self._terminal.pid:
+                self._terminal_witness_ended(self._terminal)
             if pid:
                 yield pid, os.waitstatus_to_exitcode(status)
+
+    def _terminal_witness_ended(self, witness: TerminalWitness) -> None:
+        """The program has ended its whole group, with ``os.killpg(0, SIGKILL)`` perhaps."""
+        with suppress(KeyError):
+            self._selector.unregister(witness.fd)
+        witness.close()
+        self._terminal = None
 
 
 def _do_nothing() -> None:

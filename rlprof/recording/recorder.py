@@ -296,7 +296,7 @@ class Recorder:
         self._processes.read_samplers()
         if self._looks.is_scan_due(now_us):
             with self._guard.part("the scan for processes"):
-                self._processes.scan(self._own_helpers())
+                self._processes.scan(self._escort.own_pids)
         is_due = now_us - self._store.window_start_us >= window_length_us(now_us)
         if is_due or self._processes.leaving > MOST_LEAVING:
             self._close_window(now_us)
@@ -322,6 +322,9 @@ class Recorder:
 
     def _finish(self, exit_code: int) -> None:
         self._pauses.end()
+        self._escort.hear_terminal()
+        if self._escort.was_told_to_end:
+            self._note_told_to_end()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()
         self._experiments.target_ended()
@@ -329,7 +332,7 @@ class Recorder:
             self._stop_recording()
             if self._told_to_end_us is None:
                 with self._guard.part("the look for what goes on"):
-                    going_on = self._processes.that_go_on(self._own_helpers(), PATIENCE_S)
+                    going_on = self._processes.that_go_on(self._escort.own_pids, PATIENCE_S)
                     self._notes += notes_of_outliving(going_on)
         with self._guard.part("a window of torch's profiler"):
             # Where recording stopped before, for the last traces.
@@ -371,11 +374,6 @@ class Recorder:
             "torch_windows_cpu_us": round(told.torch_cost_us),
             "values_cpu_us": round(told.looks_cost_us),
         }
-
-    def _own_helpers(self) -> list[int]:
-        """Pids of children of ours that are no part of the run, samplers left out."""
-        witness = self._escort.target.witness_pid
-        return [] if witness is None else [witness]
 
 
 def _bug_report(bug: Exception) -> RlprofError:

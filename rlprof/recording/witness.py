@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.prctl import end_with_parent
+from rlprof.recording.terminal_witness import SI_KERNEL
 
 FORGETTING_S = 0.2
 """For the witness to take its signals; on a machine that is so crowded that it cannot, the next one of the same
@@ -27,9 +28,6 @@ class Sender(Enum):
     KERNEL = b"k"
     """For a terminal: somebody typed Ctrl-C, or has closed it."""
 
-
-_SI_KERNEL: Final = 0x80
-"""Constant of ``sigaction(2)``; the module ``signal`` does not have it."""
 
 _CLOSED = 128
 """Above the number of any signal: tells, with the place of a stream added, that nobody reads it any more."""
@@ -145,7 +143,7 @@ def _witness(asked: int, answered: int, streams: Sequence[OutputStream]) -> None
             codes = []
             while (found := signal.sigtimedwait(question, 0)) is not None:
                 codes.append(found.si_code)  # Real-time signals queue up.
-            is_kernel = bool(codes) and all(code == _SI_KERNEL for code in codes)
+            is_kernel = bool(codes) and all(code == SI_KERNEL for code in codes)
             os.write(answered, (Sender.KERNEL if is_kernel else Sender.PROCESS).value)
         for stream in streams:
             if stream.is_open:

@@ -10,6 +10,7 @@ from typing import Final
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Note
 from rlprof.pace.scaling import Fit, Point, differ, fit_amdahl, fit_usl
+from rlprof.report.wording import counted
 from rlprof.scaling.ladder import LadderRun, Rung, rungs_of
 from rlprof.units import count, percent
 
@@ -189,13 +190,17 @@ def _notes(
         )
 
 
+def _workers(run: LadderRun) -> str:
+    return counted(run.workers, "worker", "workers")
+
+
 def _failures(runs: Sequence[LadderRun]) -> Iterator[Note]:
     for run in runs:
         if run.failed:
             yield Note(
                 "error",
                 "run-failed",
-                f"With {run.workers} workers the training ended with exit code {run.exit_code} "
+                f"With {_workers(run)} the training ended with exit code {run.exit_code} "
                 f"(round {run.round}); that run is left out. Its recording is {run.run_file}.",
             )
 
@@ -206,7 +211,7 @@ def _without_rates(runs: Sequence[LadderRun]) -> Iterator[Note]:
             yield Note(
                 "warning",
                 "run-without-rate",
-                f"With {run.workers} workers there is no rate (round {run.round}): "
+                f"With {_workers(run)} there is no rate (round {run.round}): "
                 f"{run.why_no_sps}. That run is left out.",
             )
 

@@ -364,6 +364,50 @@ def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_pa
     assert shown.index("cleaned up") < shown.rindex("train.py")
 
 
+ENDS_AS_CLICK_DOES = """
+import sys, time
+print("ready", flush=True)
+try:
+    while True:
+        sum(range(10_000))
+except KeyboardInterrupt:
+    print("Aborted!", flush=True)
+    sys.exit(1)
+"""
+
+
+def test_what_ctrl_c_has_ended_is_told_as_no_crash(write, terminal, tmp_path):
+    """The terminal's signal goes to the target alone, which does not die of it."""
+    run_file = tmp_path / "run.rlprof"
+    session: Terminal = terminal(cli("run", "-o", run_file, write(ENDS_AS_CLICK_DOES)))
+    session.read_until(b"ready")
+
+    session.type(b"\x03")
+    code = session.finish()
+
+    assert code == 1
+    run = read_run(run_file).run
+    assert run.exit_code == 1
+    assert run.told_to_end_us is not None
+    assert b"crash" not in session.shown.rpartition(b"Aborted!")[2].lower()
+
+
+ENDS_ITS_GROUP = """
+import os, signal
+os.killpg(0, signal.SIGKILL)
+"""
+
+
+def test_a_program_that_kills_its_group_on_a_terminal_is_recorded(write, terminal, tmp_path):
+    run_file = tmp_path / "run.rlprof"
+    session: Terminal = terminal(cli("run", "-o", run_file, write(ENDS_ITS_GROUP)))
+
+    assert session.finish() == 128 + signal.SIGKILL
+    run = read_run(run_file).run
+    assert run.complete
+    assert run.told_to_end_us is None
+
+
 INTERRUPTED_AT_AN_IMPORT = """
 import os, signal, sys
 

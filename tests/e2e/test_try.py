@@ -308,6 +308,21 @@ def test_ctrl_c_keeps_what_was_measured_and_the_last_save_is_made(write, start_t
     assert recording.run.exit_code == 7
 
 
+def test_ctrl_c_on_a_terminal_is_heard_too(write, terminal, tmp_path):
+    """It goes to the training alone, which ends with a code of its own."""
+    options = ["--skip", "train:publish", "--skip", "train:save=1000000", "--budget", "60s"]
+    session = terminal(cli("try", *options, write(SAVES)))
+    session.read_until(b"tries skip train:save: ")
+
+    session.type(b"\x03")
+    code = session.finish()
+
+    assert code == 0, session.shown.decode()
+    assert b"saved" in session.shown
+    assert b"before all was tried" not in session.shown
+    assert read_run(tmp_path / ".rlprof" / "latest").run.exit_code == 7
+
+
 def test_keep_going_lets_it_train_on_untreated(write, start_try, tmp_path):
     options = [*LOG, "--budget", "8s", "--keep-going"]
     trying = start_try(write(TRAIN), options=options)
@@ -347,14 +362,17 @@ def test_a_finding_that_is_not_there_is_told_with_those_that_are(write, start_tr
     assert "eager-log-format" in trying.err.rpartition("its findings are")[2]
 
 
-def test_a_training_that_ends_too_early_is_told_so(write, start_try):
-    trying = start_try(write("import rlprof\nrlprof.step()\nprint('end')\n"), options=[])
+def test_a_training_that_ends_too_early_is_told_so(write, tmp_path):
+    script = write("import rlprof\nrlprof.step()\nprint('end')\n")
 
-    code = trying.finish()
+    answer = subprocess.run(
+        cli("try", script), cwd=tmp_path, capture_output=True, timeout=LATE_S, check=False
+    )
 
-    assert code != 0
-    assert "the training ended before its steady phase had begun" in trying.err
-    assert trying.running.popen.stdout.read() == b"end\n"
+    assert answer.returncode != 0
+    assert b"the training ended before its steady phase had begun" in answer.stderr
+    assert answer.stdout == b"end\n"
+    assert read_run(tmp_path / ".rlprof" / "latest").run.complete, "it was recorded all the same"
 
 
 def test_a_normal_run_tries_and_trains_on_to_its_own_end(write, start, tmp_path):

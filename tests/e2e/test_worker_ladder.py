@@ -88,6 +88,30 @@ def test_the_ladder_finds_that_waiting_workers_add_up(write, tmp_path):
     assert runs[3]["gain_over_first"]["times"] > 1.5
 
 
+SAYS_GOODBYE = READY_AND_WAIT.replace(
+    "time.sleep(600)",
+    """
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    print("bye")
+""",
+)
+
+
+def test_ctrl_c_on_a_terminal_stops_the_ladder(write, terminal):
+    """The program gets it, and ends as one that is done."""
+    session = terminal(cli("scale", "--workers", "1,2", write(SAYS_GOODBYE), "{}"))
+    session.read_until(b"ready")
+
+    session.type(b"\x03")
+    code = session.finish()
+
+    assert code == 128 + signal.SIGINT
+    assert b"The ladder was ended early" in session.shown
+    assert b"2 workers" not in session.shown
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_a_run_stops_the_ladder(write, tmp_path, signum):
     script = write(READY_AND_WAIT)
