@@ -16,7 +16,7 @@ from rlprof.cli.check_request import (
     check_options,
     plan_of,
 )
-from rlprof.cli.output import Force, say
+from rlprof.cli.output import Force, dash_as_stdout, say
 from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
 from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
 
@@ -38,7 +38,12 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="Compare with what was saved in FILE.")
     ] = None,
     save_baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Only run, and save what it came to.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            callback=dash_as_stdout,
+            help="Only run, and save what it came to.",
+        ),
     ] = None,
     relax_machine: Annotated[
         bool, typer.Option("--relax-machine", help="Accept a baseline of another machine.")
@@ -103,12 +108,27 @@ def check(
         Path | None,
         typer.Option(metavar="DIR", help="With --profile: page, flamegraph and run files go here."),
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as Markdown.")] = None,
-    json_: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Also as JSON.")
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", callback=dash_as_stdout, help="Also as Markdown."),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.")] = None,
-    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as SARIF.")] = None,
+    json_: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            callback=dash_as_stdout,
+            help="Also as JSON; - is the standard output, and the result then goes to stderr.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", callback=dash_as_stdout, help="Also as JUnit XML."),
+    ] = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", callback=dash_as_stdout, help="Also as SARIF."),
+    ] = None,
     python: Interpreter = None,
     sps_pattern: SpsPattern = None,
     steps_from: StepsFrom = None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.cli.check_request import ARTIFACTS, CheckRequest
-from rlprof.cli.output import in_words, say, show, write_output
+from rlprof.cli.output import in_words, is_stdout, say, show, tell_written, write_output
 from rlprof.comparison.svg import comparison_as_svg
 from rlprof.errors import Failure, MeasureError, OutputError, RlprofError, UsageError
 from rlprof.gate import words
@@ -48,7 +48,9 @@ def hand_out(outcome: Outcome, request: CheckRequest) -> int:
         force=request.force,
     )
     _add_to_summary(outcome)
-    show(in_words(check_document(outcome), sys.stdout, breaks_log=False))
+    is_taken = any(path is not None and is_stdout(path) for path in request.outputs.values())
+    stream = sys.stderr if is_taken else sys.stdout
+    show(in_words(check_document(outcome), stream, breaks_log=False), stream)
     if lost is not None:
         raise lost
     if outcome.stopped_by is not None:
@@ -74,7 +76,7 @@ def write_baseline(baseline: Baseline, request: CheckRequest) -> None:
     assert request.save_baseline is not None, "a baseline is saved where it was asked for"
     write_output(request.save_baseline, baseline_as_json(baseline), force=request.force)
     runs = f"{len(baseline.steps)} runs{_spread(baseline)}"
-    show(f"wrote {request.save_baseline}: {runs}\n")
+    tell_written(request.save_baseline, f": {runs}")
 
 
 def _spread(baseline: Baseline) -> str:

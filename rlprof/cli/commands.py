@@ -189,6 +189,8 @@ _OF_PATHS: Final = frozenset(
         errno.ENAMETOOLONG,
         errno.ELOOP,
         errno.ENOTDIR,
+        errno.EEXIST,
+        errno.EROFS,
         errno.ESTALE,
         errno.EIO,
     }

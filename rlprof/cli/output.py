@@ -176,10 +176,15 @@ def hand_out(document: str | bytes, output: Path | None, *, force: bool) -> None
 
 def tell_written(output: Path, how_to_open: str = "") -> None:
     """Say where the document is, unless that is where the line itself would go."""
+    if not is_stdout(output):
+        typer.echo(f"wrote {output}{how_to_open}")
+
+
+def is_stdout(output: Path) -> bool:
+    """Tell whether what is written there comes out where we print."""
     with suppress(OSError):
-        if os.path.samestat(output.stat(), os.fstat(1)):
-            return
-    typer.echo(f"wrote {output}{how_to_open}")
+        return os.path.samestat(output.stat(), os.fstat(1))
+    return False
 
 
 def check_output(

@@ -33,6 +33,8 @@ class ChangedFile:
         """The change as a unified diff, in the bytes of the file and with the paths that ``git apply`` and ``patch -p1`` take."""
         before, after = map(_lines, (self.content_before, self.content))
         path = os.fsencode(name)
+        if b" " in path:
+            path += b"\t"  # As git writes it: else ``patch`` takes the name up to the space.
         told = diff_bytes(unified_diff, before, after, b"a/" + path, b"b/" + path)
         return b"".join(
             line if line.endswith(b"\n") else line + b"\n" + _NO_NEWLINE for line in told

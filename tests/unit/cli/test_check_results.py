@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -96,6 +97,14 @@ def test_without_standard_output_the_files_are_written(tmp_path, monkeypatch):
         hand_out(SLOWER, asked_for(outputs))
 
     assert (tmp_path / "check.json").exists()
+
+
+def test_a_document_on_standard_output_is_there_alone(capfd):
+    hand_out(SLOWER, asked_for({"--json": Path("/dev/stdout")}))
+
+    told = capfd.readouterr()
+    assert json.loads(told.out)["verdict"] == "regression"
+    assert "Regression" in told.err
 
 
 def test_a_page_that_cannot_be_drawn_keeps_the_verdict(tmp_path, capsys, monkeypatch):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,15 @@ def test_a_diff_is_made_of_the_bytes_of_the_file(before, after, told):
     file = ChangedFile(Path("x.py"), before, after)
 
     assert file.diff("x.py") == b"--- a/x.py\n+++ b/x.py\n" + told
+
+
+@pytest.mark.parametrize("tool", [("git", "apply", "--check"), ("patch", "-p1", "--dry-run", "-i")])
+def test_a_diff_of_a_path_with_a_space_is_taken(tool, tmp_path):
+    if shutil.which(tool[0]) is None:
+        pytest.skip(f"{tool[0]} is missing")
+    (tmp_path / "my runs").mkdir()
+    (tmp_path / "my runs" / "x.py").write_bytes(b"a\n")
+    file = ChangedFile(Path("x.py"), b"a\n", b"b\n")
+    (tmp_path / "x.patch").write_bytes(file.diff("my runs/x.py"))
+
+    subprocess.run([*tool, "x.patch"], cwd=tmp_path, check=True, timeout=30)
