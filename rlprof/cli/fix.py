@@ -132,7 +132,8 @@ def _apply(proposal: Proposal, *, force: bool) -> None:
             raise UsageError(
                 f"{each.path} {why}",
                 slug="fix-not-clean",
-                hint="commit it first, so that the change can be taken back, or give --force; without --apply the change is shown",
+                hint="commit it or lift what protects it first, so that the change can be taken back, or give --force; "
+                "without --apply the change is shown",
             )
     for each in proposal.files:
         _check_still_there(each)

@@ -102,12 +102,17 @@ def git_state(folder: Path) -> str | None:
 
 
 def unsafe_to_change(file: Path) -> str:
-    """Say why git could not bring ``file`` back as it is now; empty where it could."""
+    """Say why ``file`` is not to be changed, or why git could not bring it back as it is now; empty where it could."""
+    if not file.stat().st_mode & 0o222:
+        return "is write-protected"
     folder, name = file.resolve().parent, f":(literal){file.resolve().name}"
     if _git(folder, "rev-parse", "--is-inside-work-tree") != "true":
         return "is in no git work tree"
-    if not _git(folder, "ls-files", "--", name):
+    tracked = _git(folder, "ls-files", "-v", "--", name)
+    if not tracked:
         return "is not tracked by git"
+    if tracked[0].islower() or tracked[0] == "S":
+        return "is one at whose changes git does not look (assume-unchanged or skip-worktree)"
     if _git(folder, "status", "--porcelain", "--", name) != "":
         return "has changes that are not committed"
     return ""

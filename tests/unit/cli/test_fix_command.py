@@ -101,7 +101,9 @@ def test_it_is_applied_where_git_has_the_file(repository, fix_in):
     ]
 
 
-@pytest.mark.parametrize("how", ["changed", "untracked", "no repository"])
+@pytest.mark.parametrize(
+    "how", ["changed", "untracked", "no repository", "write-protected", "not looked at"]
+)
 def test_it_is_not_applied_where_it_could_not_be_taken_back(how, tmp_path, repository, fix_in):
     folder = repository.folder
     if how == "no repository":
@@ -110,6 +112,11 @@ def test_it_is_not_applied_where_it_could_not_be_taken_back(how, tmp_path, repos
         (folder / "train.py").write_text(TRAIN)
     elif how == "untracked":
         repository.git("rm", "--quiet", "--cached", "train.py")
+    elif how == "write-protected":
+        (folder / "train.py").chmod(0o444)
+    elif how == "not looked at":
+        repository.git("update-index", "--assume-unchanged", "train.py")
+        (folder / "train.py").write_text(TRAIN + "\n# Mine.\n")
     else:
         (folder / "train.py").write_text(TRAIN + "\n# Mine.\n")
     run = record(folder)
