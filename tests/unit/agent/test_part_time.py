@@ -48,11 +48,16 @@ class Training:
     def put(self, way: int) -> None:
         self.way = way
 
+    def longer_ns(self, way: int) -> float:
+        """How much longer a call takes that is counted in a way."""
+        in_a_row_ns = {AWAY: 0.0, BRIEF: BRIEF_NS, LOOKS: part_time.LOOKING * BRIEF_NS}[way]
+        return part_time.longer_ns(in_a_row_ns, self.call_ns) if way != AWAY else 0.0
+
     def works(self, turns: int, *, part: float = 1.0) -> None:
         """For so many turns, ``part`` of each in these calls."""
         for _ in range(turns):
             way = LOOKS if self.holds else self.way
-            extra_ns = {AWAY: 0.0, BRIEF: BRIEF_NS, LOOKS: part_time.LOOKING * BRIEF_NS}[way]
+            extra_ns = self.longer_ns(way)
             calls = round(part * TURN_NS / (self.call_ns + extra_ns))
             steps = round(calls * (1 - self.searched))
             self.made += self.size * steps
@@ -96,7 +101,7 @@ def test_where_much_else_is_done_a_call_takes_longer():
     training.works(4_000)
 
     assert training.counter.cell[0] == pytest.approx(training.made, rel=0.03)
-    assert training.extra_ns < 0.7 * part_time.LOOKING * BRIEF_NS * training.made
+    assert training.extra_ns < 0.7 * training.longer_ns(LOOKS) * training.made
 
 
 def test_slow_steps_are_all_counted():
@@ -133,9 +138,7 @@ def test_after_a_cut_all_are_counted_from_the_next_turn_on():
     assert training.way == LOOKS
     before = training.counter.cell[0]
     training.works(1)
-    assert training.counter.cell[0] - before == round(
-        TURN_NS / (1_000 + part_time.LOOKING * BRIEF_NS)
-    )
+    assert training.counter.cell[0] - before == round(TURN_NS / (1_000 + training.longer_ns(LOOKS)))
 
 
 def test_what_other_threads_step_is_counted_in_full():
@@ -181,7 +184,7 @@ def test_what_counting_has_cost_is_told_by_the_number_of_calls(monkeypatch):
 
     assert part_time.cost_ns() == 0
     calls[0] = 50
-    assert part_time.cost_ns() == 50 * 100 * part_time.LOOKING * part_time.COLD
+    assert part_time.cost_ns() == 50 * 100 * part_time.LOOKING * part_time.IN_BETWEEN
 
 
 def of_vector_environments(call_ns: float) -> Training:

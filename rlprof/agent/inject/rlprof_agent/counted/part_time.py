@@ -33,18 +33,18 @@ RESTING_COST = 0.002
 """The same where next to no call is a step: vector environments make the steps, and count them."""
 _FEW, _TO_TELL = 0.01, 1000
 """Most part of the calls that are steps there, and calls that it takes to tell."""
-COLD = 1.5
-"""Time of calls of ours in between the program's, over what they take in a row, where they are timed. Of ``log_each_step`` of the accuracy set, of
-60 µs a step, 8.4 were ours and 5.4 had been timed (2026-11-27)."""
+IN_BETWEEN, _TIGHT_NS = 1.5, 300
+"""Time of calls of ours in between the program's, over what they take in a row, where they are timed: for half of what it exceeds one by, there are so many
+ns of the program's from one to the next. 46 over 43 ns of 115 ns of the program's, 60 over 43 of 655, 8.4 over 5.4 µs of 60 µs (2026-11-28).
+"""
 _WARM_NS, _COLD_PART, _MOST_COLD_NS = 20_000, 0.03, 2_400.0
 """What a call takes on top where the program does much else in between, as a part of the time in between that exceeds the first figure, and at most:
 counting has to come back into the caches. Of 118 µs a step, most of them torch's, it took 2.8 (2026-11-28); of 2 µs of plain Python what a trial says.
 """
-LOOKING = 4.0
-"""How many times what a call costs without a look at where it comes from it costs with one: 0.25 to 0.41 µs for 0.08 to 0.11 µs, Python 3.11."""
+LOOKING = 5.0
+"""How many times what a call costs without a look at where it comes from it costs with one: 4.3 to 6.2 in four loops, Python 3.11 (2026-11-28)."""
 _ONE_LOOKS = 4
 """Counted turns of which one looks."""
-_ON_AVERAGE = (LOOKING + _ONE_LOOKS - 1) / _ONE_LOOKS
 _MOST_TURNS = 200
 """One of so many at least is counted."""
 _OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
@@ -55,7 +55,7 @@ AT_ONCE = 10
 """Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 10 to 30 µs."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
-_TRIALS, _CALLS = 3, 200
+_TRIALS, _CALLS = 8, 200
 
 AWAY, BRIEF, LOOKS = range(3)
 """How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps."""
@@ -100,7 +100,7 @@ def begin() -> None:
 
 def cost_ns() -> int:
     """Time that counting calls has taken up to now, in between those of the program, where all of them are counted."""
-    return round(COLD * sum(each.cost_ns for each in _ever))
+    return round(sum(each.cost_ns for each in _ever))
 
 
 def stop() -> None:
@@ -110,13 +110,19 @@ def stop() -> None:
     _all.clear()
 
 
+def longer_ns(call_ns: float, between_ns: float) -> float:
+    """Return by how much a counted call takes longer in between so much time of the program's, where it takes ``call_ns`` in a row."""
+    warm_ns = call_ns * (1 + (IN_BETWEEN - 1) * between_ns / (between_ns + _TIGHT_NS))
+    return warm_ns + min(_COLD_PART * max(0.0, between_ns - _WARM_NS), _MOST_COLD_NS)
+
+
 class PartTime:
     """Has ``parts`` ``put`` the functions that count in a way in their places. In each way but ``AWAY`` they add all calls to
     ``calls``.
     """
 
     def __init__(self, counter: EventCounter, calls: list[int], call_ns: float) -> None:
-        """``call_ns``: CPU time that a call takes longer when it is counted in brief."""
+        """``call_ns``: CPU time that a call takes longer when it is counted in brief, timed in a row."""
         self.parts: list[Any] = []
         self.way = LOOKS
         self.may_rest = False
@@ -151,7 +157,7 @@ class PartTime:
     @property
     def cost_ns(self) -> float:
         """Time that its calls have taken longer, each counted with a look at where it came from."""
-        return self._calls[0] * LOOKING * self._call_ns
+        return self._calls[0] * LOOKING * IN_BETWEEN * self._call_ns
 
     def enrol(self) -> None:
         enrol(self)
@@ -174,7 +180,7 @@ class PartTime:
         if self.way == AWAY:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
             steps, calls = self._counts()
-            bare_ns = own_ns - (calls - before[1]) * self._call_ns * LOOKING
+            bare_ns = own_ns - (calls - before[1]) * LOOKING * IN_BETWEEN * self._call_ns
             self._add(max(0.0, bare_ns * self._pace - (steps - before[0])))
             self._left -= 1
             if self._left <= 0:
@@ -205,22 +211,26 @@ class PartTime:
         if calls <= 0:
             self._pace = None if self._pace is None else 0.0
             return
-        cold_ns = min(_COLD_PART * max(0.0, own_ns / calls - _WARM_NS), _MOST_COLD_NS)
+        trial_ns = self._call_ns * (LOOKING if self.way == LOOKS else 1.0)
+        between_ns = max(0.0, own_ns / calls - trial_ns)
+        brief_ns = longer_ns(self._call_ns, between_ns)
+        looking_ns = longer_ns(LOOKING * self._call_ns, between_ns)
         if self.way == LOOKS:
             part = _OF_THE_LAST if self._among else 1.0
             self._steps += part * (steps - self._steps)
             self._among += part * (calls - self._among)
-            made, call_ns = float(steps), LOOKING * self._call_ns + cold_ns
+            made, call_ns = float(steps), looking_ns
         else:
-            made, call_ns = calls * self._steps / self._among, self._call_ns + cold_ns
+            made, call_ns = calls * self._steps / self._among, brief_ns
             self._add(max(0.0, made - steps))
-        if self.way == BRIEF or self._pace is not None or self._rests:
+        # What is dear is known less well: there it tells the pace only where nothing else does.
+        is_known = self._pace is not None and not (self._is_dear and self._pace)
+        if self.way == BRIEF or is_known or self._rests:
             self._pace = made / max(own_ns - calls * call_ns, 0.1 * own_ns)
         part = _OF_THE_LAST if self._cost else 1.0
-        cost = calls * (self._call_ns * _ON_AVERAGE + cold_ns) / own_ns
-        self._cost += part * (cost - self._cost)
-        looking = calls * (self._call_ns * LOOKING + cold_ns) / own_ns
-        self._looking_cost += part * (looking - self._looking_cost)
+        on_average_ns = ((_ONE_LOOKS - 1) * brief_ns + looking_ns) / _ONE_LOOKS
+        self._cost += part * (calls * on_average_ns / own_ns - self._cost)
+        self._looking_cost += part * (calls * looking_ns / own_ns - self._looking_cost)
 
     def _drawn_turns(self, own_ns: int) -> int:
         """How many are not counted until the next is."""

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 
 from ..code_files import file_of
 from ..counted.calls import is_counting, original_of
-from ..counted.part_time import COLD
+from ..counted.part_time import IN_BETWEEN
 from ..layout import TREATED_FILE
 from ..plain_reads import MISSING, in_classes
 from ..real import gc, sys, time
@@ -278,4 +278,4 @@ def call_ns(function: Any, *args: Any, told: Optional[list[int]] = None) -> int:
         for _ in range(_CALLS):
             function(*args)
         rounds.append((time.perf_counter_ns() - begun_ns - told[0]) // _CALLS)
-    return round(COLD * min(rounds))
+    return round(IN_BETWEEN * min(rounds))
