@@ -33,16 +33,17 @@ RESTING_COST = 0.002
 """The same where next to no call is a step: vector environments make the steps, and count them."""
 _FEW, _TO_TELL = 0.01, 1000
 """Most part of the calls that are steps there, and calls that it takes to tell."""
-IN_BETWEEN, _TIGHT_NS = 1.5, 300
-"""Time of calls of ours in between the program's, over what they take in a row, where they are timed: for half of what it exceeds one by, there are so many
-ns of the program's from one to the next. 46 over 43 ns of 115 ns of the program's, 60 over 43 of 655, 8.4 over 5.4 µs of 60 µs (2026-11-28).
+IN_BETWEEN, _TIGHT_NS = 2.2, 400
+"""Time of calls of ours in between the program's, over what they take in a row, where they are timed; and so many ns of the program's in between, at which
+half of the difference is reached. Of 43 ns in a row became 46 in between 115, 78 in between 675, 63 in between 788 and 95 in between 1168 (2026-11-28,
+by the steps of turns that were not counted).
 """
 _WARM_NS, _COLD_PART, _MOST_COLD_NS = 20_000, 0.03, 2_400.0
 """What a call takes on top where the program does much else in between, as a part of the time in between that exceeds the first figure, and at most:
 counting has to come back into the caches. Of 118 µs a step, most of them torch's, it took 2.8 (2026-11-28); of 2 µs of plain Python what a trial says.
 """
-LOOKING = 5.0
-"""How many times what a call costs without a look at where it comes from it costs with one: 4.3 to 6.2 in four loops, Python 3.11 (2026-11-28)."""
+LOOKING = 4.3
+"""How many times what a call costs without a look at where it comes from it costs with one: 3.5 to 6.3 in the same loops."""
 _ONE_LOOKS = 4
 """Counted turns of which one looks."""
 _MOST_TURNS = 200
@@ -56,6 +57,8 @@ AT_ONCE = 10
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
 _TRIALS, _CALLS = 8, 200
+_TO_BE_APART = 3
+"""Times that what is in between is reckoned anew, to be known to a ns."""
 
 AWAY, BRIEF, LOOKS = range(3)
 """How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps."""
@@ -112,7 +115,8 @@ def stop() -> None:
 
 def longer_ns(call_ns: float, between_ns: float) -> float:
     """Return by how much a counted call takes longer in between so much time of the program's, where it takes ``call_ns`` in a row."""
-    warm_ns = call_ns * (1 + (IN_BETWEEN - 1) * between_ns / (between_ns + _TIGHT_NS))
+    is_apart = between_ns**2 / (between_ns**2 + _TIGHT_NS**2)
+    warm_ns = call_ns * (1 + (IN_BETWEEN - 1) * is_apart)
     return warm_ns + min(_COLD_PART * max(0.0, between_ns - _WARM_NS), _MOST_COLD_NS)
 
 
@@ -212,7 +216,9 @@ class PartTime:
             self._pace = None if self._pace is None else 0.0
             return
         trial_ns = self._call_ns * (LOOKING if self.way == LOOKS else 1.0)
-        between_ns = max(0.0, own_ns / calls - trial_ns)
+        between_ns = own_ns / calls
+        for _ in range(_TO_BE_APART):
+            between_ns = max(0.0, own_ns / calls - longer_ns(trial_ns, between_ns))
         brief_ns = longer_ns(self._call_ns, between_ns)
         looking_ns = longer_ns(LOOKING * self._call_ns, between_ns)
         if self.way == LOOKS:

@@ -13,7 +13,6 @@ from types import CodeType, FunctionType
 
 from ..code_files import file_of
 from ..counted.calls import is_counting, original_of
-from ..counted.part_time import IN_BETWEEN
 from ..layout import TREATED_FILE
 from ..plain_reads import MISSING, in_classes
 from ..real import gc, sys, time
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
 MARK = "\x1erlprof\x1e"
 """A text in newly compiled code, the place of an object that it is to call."""
 
+_IN_BETWEEN = 1.5
+"""Time of calls in between the program's, over what they take in a row, where they are timed. Of ``log_each_step`` of the accuracy set, of
+60 µs a step, 8.4 were ours and 5.4 had been timed (2026-11-27)."""
 _ROUNDS, _CALLS = 5, 50
 
 _RESUMES = 0x20 | 0x80 | 0x100 | 0x200
@@ -278,4 +280,4 @@ def call_ns(function: Any, *args: Any, told: Optional[list[int]] = None) -> int:
         for _ in range(_CALLS):
             function(*args)
         rounds.append((time.perf_counter_ns() - begun_ns - told[0]) // _CALLS)
-    return round(IN_BETWEEN * min(rounds))
+    return round(_IN_BETWEEN * min(rounds))
