@@ -9,6 +9,7 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.counted import part_time
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY
 from rlprof.agent.inject.rlprof_agent.counted.read_turns import MOST_COST, READ_NS, ReadTurns
+from rlprof.agent.inject.rlprof_agent.counters import FIRST_THREAD
 from rlprof.agent.inject.rlprof_agent.sync_sites import SyncSites
 
 TURN_NS = 10_000_000
@@ -122,3 +123,23 @@ def test_methods_change_places_seldom(monkeypatch):
     for _ in range(1_000_000):
         program.turn(400, 10)
     assert program.changes < 900
+
+
+def test_what_other_threads_read_ends_the_counting_until_the_main_thread_goes_on(monkeypatch):
+    program = Program()
+    monkeypatch.setattr(part_time, "_all", [program.turns])
+    few = int(MOST_COST * TURN_NS / READ_NS) - 1
+    program.turn(few, 0)
+
+    program.turns.read_in(FIRST_THREAD)
+    assert program.are_counted
+    program.turns.read_in(FIRST_THREAD + 1)
+    assert not program.are_counted
+
+    for _ in range(2):
+        program.turn(0, 0)
+    assert program.are_counted
+    before = program.told
+    for _ in range(100):
+        program.turn(0, 0)
+    assert program.told == before, "none of theirs are told for what the main thread does"

@@ -261,7 +261,9 @@ def test_looks_into_no_network_that_would_have_to_compute_its_parameters(
 
 
 def test_a_counted_function_is_told_as_the_programs_own():
-    counter = SimpleNamespace(owner=0, others=set(), held=set(), inner=None, sizes={}, calls=[0])
+    counter = SimpleNamespace(
+        owner=0, others=set(), held=set(), inner=None, sizes={}, calls=[0], left=[0]
+    )
 
     function, plain = seen(frame_with(f=counting(steps, counter), plain=steps), "it.f", "it.plain")
 

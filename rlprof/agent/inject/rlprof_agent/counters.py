@@ -26,7 +26,7 @@ _FEW = 64
 _MANY = 64
 """Objects of a class that tell how many all others are."""
 
-_FIRST_THREAD = get_ident()
+FIRST_THREAD = get_ident()
 _counters: dict[str, EventCounter] = {}
 
 
@@ -41,8 +41,10 @@ class EventCounter:
         "calls",
         "cell",
         "held",
+        "in_thread",
         "inner",
         "is_elsewhere",
+        "left",
         "name",
         "on_first",
         "others",
@@ -64,6 +66,10 @@ class EventCounter:
         """True if objects are called in other threads than the first, of which nobody takes stacks."""
         self.calls = [0]
         """All calls, with those inside of others."""
+        self.left = [0]
+        """Outermost calls in other threads than the first until ``in_thread`` is called with the thread."""
+        self.in_thread: Callable[[int], Any] = callable
+        """By default nothing: ``callable`` takes anything and never raises."""
         self.sizes: dict[int, int] = {}
         """Amount that one call of an object counts for, by its ``id``, while it lives."""
         self.on_first: Optional[Callable[[], None]] = None
@@ -90,6 +96,15 @@ class EventCounter:
         if self.owner != get_ident():
             self.owner = 0
 
+    def add(self, made: list[int]) -> None:
+        """Count calls of one each that were ``made`` without us; none of them is left there."""
+        number, made[0] = made[0], 0
+        self.cell[0] += number
+        self.calls[0] += number
+        self.left[0] -= number
+        if self.left[0] < 0:
+            self.in_thread(get_ident())
+
     def size_of(self, owner: Any) -> int:
         """Return what a call of ``owner`` counts for."""
         size = self.sizes.get(id(owner))
@@ -100,7 +115,7 @@ class EventCounter:
         of_class = self._of_classes.get(id(type(owner)))
         if of_class is not None:
             return of_class[0]
-        self.is_elsewhere |= get_ident() != _FIRST_THREAD
+        self.is_elsewhere |= get_ident() != FIRST_THREAD
         try:
             if self.on_first is not None:
                 self.on_first()
@@ -144,15 +159,23 @@ class EventCounter:
 
     def __reduce__(self) -> Any:
         """Pickle into standard types that count for nobody: a copy may go to an interpreter
-        without an agent, and its steps count where they were asked for. (``callable`` takes anything
-        and never raises.)
+        without an agent, and its steps count where they were asked for.
         """
         from types import SimpleNamespace
 
         return (
             SimpleNamespace,
             (),
-            {"cell": [0], "calls": [0], "owner": 0, "measure": callable, "size_of": callable},
+            {
+                "cell": [0],
+                "calls": [0],
+                "left": [0],
+                "owner": 0,
+                "add": callable,
+                "in_thread": callable,
+                "measure": callable,
+                "size_of": callable,
+            },
         )
 
 

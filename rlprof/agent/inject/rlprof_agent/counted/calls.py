@@ -15,6 +15,7 @@ from _thread import get_ident
 from _weakref import ref
 from types import FunctionType, WrapperDescriptorType
 
+from ..counters import FIRST_THREAD
 from ..layout import COUNTED_FILE
 from ..plain_reads import in_classes
 
@@ -51,7 +52,7 @@ def counting(original: Any, counter: EventCounter) -> Any:
     """
     code = getattr(original, "__code__", None)
     if code is None:
-        return in_place_of(original, _any_call(original, counter))
+        return in_place_of(original, _any_call(original, counter, [0, 0, 0]))
     if code.co_flags & _CO_COROUTINE:
         awaited = (
             _awaited_call_with_one if takes_self_and_one_more(code) else _awaited_call_with_any
@@ -59,7 +60,7 @@ def counting(original: Any, counter: EventCounter) -> Any:
         return in_place_of(original, awaited(original, counter))
     if takes_self_and_one_more(code):
         return in_place_of(original, _one_argument_call(original, counter))
-    return in_place_of(original, _any_call(original, counter))
+    return in_place_of(original, _any_call(original, counter, [0, 0, 0]))
 
 
 def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) -> Any:
@@ -191,9 +192,11 @@ def takes_self_and_one_more(code: CodeType) -> bool:
 
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
-    held, inner = counter.held, counter.inner
+    held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
+    tally = [0, 0, 0]
+    """Calls that were the outermost and counted for one each, those from within others, and outermost ones that counted for more or for nothing."""
     # A pickle by value holds it, too: it must not name this module, which is not there where that is read.
-    elsewhere = dressed(_any_call(original, counter), original, original.__globals__)
+    elsewhere = dressed(_any_call(original, counter, tally), original, original.__globals__)
     __class__ = None
 
     def counted(self: Any, argument: Any) -> Any:
@@ -205,6 +208,7 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
         if counter.owner or others or held:
             try:
                 if counter.owner == me or me in others or me in held:
+                    tally[1] += 1
                     return original(self, argument)
                 if counter.owner or others:
                     # Another thread is inside a call of its own.
@@ -231,14 +235,19 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
         if size is None:
             size = counter.measure(self)
         counter.cell[0] += size
+        tally[0 if size == 1 else 2] += 1
+        if me != first:
+            left[0] -= 1
+            if left[0] < 0:
+                counter.in_thread(me)
         return result
 
     return counted
 
 
-def _any_call(original: Any, counter: EventCounter) -> Any:
+def _any_call(original: Any, counter: EventCounter, tally: list[int]) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
-    held, inner = counter.held, counter.inner
+    held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
     __class__ = None
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -264,9 +273,15 @@ def _any_call(original: Any, counter: EventCounter) -> Any:
             if holds:
                 inner.discard(me)
         if not is_outermost:
+            tally[1] += 1
             return result
         size = counter.size_of(args[0] if args else None)
         counter.cell[0] += size
+        tally[0 if size == 1 else 2] += 1
+        if me != first:
+            left[0] -= 1
+            if left[0] < 0:
+                counter.in_thread(me)
         return result
 
     return counted

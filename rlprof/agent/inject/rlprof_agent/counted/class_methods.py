@@ -23,7 +23,8 @@ from .calls import (
     original_of,
     put_in_class,
 )
-from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
+from .in_threads import ThreadTurns, add_what_is_left, put_directly, tells_outermost
+from .part_time import BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class CountedMethods:
         self._turns.may_rest = True
         self._turns.parts.append(self)
         self._turns.enrol()
+        ThreadTurns(self._turns, counter)
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``."""
@@ -83,6 +85,14 @@ class CountedMethods:
             if not is_of_a_module(original):
                 self._made.pop(original, None)
 
+    def tells_outermost(self) -> bool:
+        """Tell whether each function of those that count, as ``LOOKS`` has them, was always the outermost or never."""
+        return all(
+            tells_outermost(names_of(owner).get(name))
+            for owner in self._living()
+            for name in self._names
+        )
+
     def _put_in(self, owner: type, way: int) -> None:
         for name in self._names:
             now = names_of(owner).get(name)
@@ -91,8 +101,12 @@ class CountedMethods:
             is_ours = is_counting(now)
             if is_ours and counter_of(now) is not self._counter:
                 continue
+            if is_ours:
+                add_what_is_left(now, self._counter)
             wanted = given_back(now) if is_ours else now
-            if way != AWAY:
+            if way == DIRECT and is_ours:
+                wanted = handed_on(wanted, put_directly(now, wanted, self._counter))
+            elif way in (BRIEF, LOOKS):
                 wanted = handed_on(wanted, self._made_of(wanted)[way])
             put_in_class(owner, name, wanted)
 
@@ -141,6 +155,9 @@ class CountedMethods:
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
             self._keep(owner)
+        if self._turns is not None and self._turns.way == DIRECT:
+            # It may be called by what counts directly.
+            self._turns.put(LOOKS)
 
     def _keep(self, owner: type) -> None:
         # In C, as in ``EventCounter``.

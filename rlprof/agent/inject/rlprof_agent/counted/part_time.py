@@ -60,8 +60,8 @@ _TRIALS, _CALLS = 8, 200
 _TO_BE_APART = 3
 """Times that what is in between is reckoned anew, to be known to a ns."""
 
-AWAY, BRIEF, LOOKS = range(3)
-"""How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps."""
+AWAY, BRIEF, LOOKS, DIRECT = range(4)
+"""How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps; and, of threads, as ``in_threads`` says."""
 
 _all: list[TakesTurns] = []
 _ever: list[PartTime] = []
@@ -72,6 +72,11 @@ def enrol(each: TakesTurns) -> None:
     """Have it take turns from here on, unless all is to be counted."""
     if os.environ.get("RLPROF_PART_TIME") and each not in _all:
         _all.append(each)
+
+
+def is_enrolled(each: TakesTurns) -> bool:
+    """Tell whether it takes turns."""
+    return each in _all
 
 
 def drawn_after(last: int) -> int:
@@ -161,10 +166,14 @@ class PartTime:
     @property
     def cost_ns(self) -> float:
         """Time that its calls have taken longer, each counted with a look at where it came from."""
-        return self._calls[0] * LOOKING * IN_BETWEEN * self._call_ns
+        return self.looking_ns(self._calls[0])
 
     def enrol(self) -> None:
         enrol(self)
+
+    def looking_ns(self, calls: int) -> float:
+        """Return what so many calls have taken longer that were looked at, where the program does much in between."""
+        return calls * LOOKING * IN_BETWEEN * self._call_ns
 
     def leave(self) -> None:
         """Take no more turns: nothing is counted any more."""
@@ -181,10 +190,12 @@ class PartTime:
         """A turn has ended in which the thread had so much CPU time."""
         before = self._seen
         self._own_ns += own_ns
-        if self.way == AWAY:
+        if self.way == DIRECT:
+            pass  # All are counted, whoever makes them.
+        elif self.way == AWAY:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
             steps, calls = self._counts()
-            bare_ns = own_ns - (calls - before[1]) * LOOKING * IN_BETWEEN * self._call_ns
+            bare_ns = own_ns - self.looking_ns(calls - before[1])
             self._add(max(0.0, bare_ns * self._pace - (steps - before[0])))
             self._left -= 1
             if self._left <= 0:

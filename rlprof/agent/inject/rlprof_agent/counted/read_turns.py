@@ -1,6 +1,7 @@
 """Reads of tensors on the CPU, counted in some of the turns of ``part_time`` where counting them all would cost too much.
 
-In between torch's own methods are in their places, and each place reads at the pace of the turns in which it was counted. Copies between a GPU and the
+In between torch's own methods are in their places, and each place reads at the pace of the turns in which it was counted. What other threads read
+belongs to no turn: once they have read much, nothing is counted until the main thread goes on. Copies between a GPU and the
 host need not be counted before the program uses one.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from .. import layout
+from ..counters import FIRST_THREAD
 from . import part_time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -24,6 +26,8 @@ MOST_COST = 0.004
 """Largest share of the main thread's CPU time."""
 _FEWEST_TURNS, _MOST_TURNS = 20, 200
 """One of so many turns is counted: to put methods into their places takes some 50 µs, and Python looks all methods of tensors up anew."""
+_READS = 5_000
+"""Reads after which it is looked whose they are: some 15 ms of CPU time."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
 
@@ -50,6 +54,19 @@ class ReadTurns:
         self._own_ns = 0
         """Of turns that were not summed up yet."""
         self._drawn = 1
+        self._are_of_others = False
+        """True if other threads have read much in this turn."""
+        self.left = [_READS]
+        """Reads until it is looked whose they are."""
+
+    def read_in(self, thread: int) -> None:
+        """As many reads as ``left`` said were made, the last one in ``thread``."""
+        self.left[0] = _READS
+        if thread != FIRST_THREAD and part_time.is_enrolled(self):
+            self._are_of_others = True
+            self._pace.clear()
+            self._left = 0
+            self._count(reads=False, copies=False)
 
     def forget(self) -> None:
         """The cells are others now: in a forked child."""
@@ -88,7 +105,10 @@ class ReadTurns:
         else:
             self._own_ns += own_ns
             self._until_sum -= 1
-            if self._until_sum <= 0 and self._own_ns > 0:
+            if self._are_of_others:
+                self._are_of_others = False
+                self._count_anew()
+            elif self._until_sum <= 0 and self._own_ns > 0:
                 self._learn(self._own_ns)
                 self._own_ns, self._until_sum = 0, part_time.AT_ONCE
 

@@ -9,6 +9,7 @@ it, and ``torch.Tensor.item`` gives what it always gave.
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 from sys import _getframe
 
 from .. import current_agent, dynamo, foreign_errors
@@ -59,16 +60,25 @@ read, for ``cpu`` gives back what is on the CPU already."""
 def count_syncs(module: ModuleType) -> None:
     """``module`` is ``torch._tensor``, which defines the class of all tensors."""
     tensor: Any = module.Tensor
-    for names, counted in ((READS, counted_read), (COPIES, CountedCopy)):
-        for name in names:
-            if hasattr(tensor, name):
-                _counted.append(counted(name, tensor))
-                setattr(tensor, name, _counted[-1])
-    sites = [each.on_cpu for each in _counted if isinstance(each, CountedRead)]
-    _turns.append(ReadTurns(_put, sites))
+    sites: list[SyncSites] = []
+    turns = ReadTurns(_put, sites)
+    for name in READS:
+        if hasattr(tensor, name):
+            read = counted_read(name, tensor, turns)
+            sites.append(read.on_cpu)
+            _stand_in(name, tensor, read)
+    for name in COPIES:
+        if hasattr(tensor, name):
+            _stand_in(name, tensor, CountedCopy(name, tensor))
+    _turns.append(turns)
     renew()
-    part_time.enrol(_turns[-1])
+    part_time.enrol(turns)
     dynamo.before_compiling(_stand_in_place)
+
+
+def _stand_in(name: str, tensor: Any, counted: CountedMethod) -> None:
+    _counted.append(counted)
+    setattr(tensor, name, counted)
 
 
 def _put(reads: bool, copies: bool) -> None:
@@ -214,7 +224,7 @@ class CountedRead(CountedMethod):
         return timed
 
 
-def counted_read(name: str, tensor: Any) -> CountedRead:
+def counted_read(name: str, tensor: Any, turns: ReadTurns) -> CountedRead:
     """The method ``name`` of the class ``tensor``, counted.
 
     A small network reads more than ten tensors in an update, so each has to be cheap: ``__get__`` is made for its
@@ -222,6 +232,7 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
     ``benchmarks/torch_cost.py`` times a read.
     """
     away, stays, given_back, frame_above = _away, stays_here, _given_back, _getframe
+    left, thread = turns.left, get_ident
     is_foreign = foreign_errors.trim
 
     class ReadOfOneMethod(CountedRead):
@@ -230,6 +241,9 @@ def counted_read(name: str, tensor: Any) -> CountedRead:
                 return bind(original, read, owner)
             if type(read) is not tensor or modes() or read.is_cuda:
                 return rarer(read, owner)
+            left[0] -= 1
+            if left[0] < 0:
+                turns.read_in(thread())
             if gives_back or given_back[0] != id(read):
                 try:
                     frame = frame_above(1)
