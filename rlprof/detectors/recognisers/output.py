@@ -36,7 +36,7 @@ _SAVERS: Final = frozenset(
 
 _SAVES: Final = frozenset(
     {"save", "savez", "savez_compressed", "dump", "save_file", "save_checkpoint", "save_pretrained",
-     "save_weights", "save_replay_buffer", "write_checkpoint", "checkpoint"}
+     "save_weights", "save_replay_buffer", "write_checkpoint"}
 )  # fmt: skip
 """Calls on the user's line that save something."""
 

@@ -202,6 +202,19 @@ def test_calls_from_other_lines_stay_as_they_are():
     assert told.reached == [2]
 
 
+def test_an_answer_of_another_shape_stands_for_no_call():
+    """Activation checkpointing in a policy on texts that grow: the training would fail."""
+
+    def layer(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    with treated(layer, "every", every=50) as told:
+        shapes = [tuple(layer(torch.ones(length)).shape) for length in (3, 3, 4, 4, 5)]
+
+    assert shapes == [(3,), (3,), (4,), (4,), (5,)]
+    assert told.reached == [3], "the first, and those of the length of the one before"
+
+
 def test_a_network_is_asked_without_gradients_from_one_line_alone():
     network = torch.nn.Linear(2, 2)
 

@@ -217,3 +217,26 @@ def test_bytes_of_a_message_are_no_file_that_is_read():
     run = a_training(4.0, MESSAGES.at("rows = torch.load", "unpack"), TORCH_LOAD)
 
     assert detect(BLOCKING_IO, run, TRAIN, MESSAGES) == []
+
+
+RECOMPUTES = Script(
+    "train.py",
+    """
+    from torch.utils.checkpoint import checkpoint
+
+    def forward(layers, x):
+        for layer in layers:
+            x = x + checkpoint(layer, x, use_reentrant=False)
+    """,
+)
+
+
+def test_activation_checkpointing_saves_nothing():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(
+        10.0,
+        RECOMPUTES.at("checkpoint(layer", "forward"),
+        f"{SITE}/torch/utils/checkpoint.py:488 checkpoint",
+    )
+
+    assert detect(DETECTOR, run, RECOMPUTES) == []

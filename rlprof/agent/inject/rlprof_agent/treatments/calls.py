@@ -19,7 +19,7 @@ from .functions import (
     unseen,
     written_at,
 )
-from .memories import Guard, Memory, shape_of
+from .memories import Guard, Memory, shape_of, shapes_of
 from .missed import MissedCalls
 from .reuse import fresh, objects, what_ends
 
@@ -132,8 +132,14 @@ def _attribute(part: dict[str, Any]) -> Any:
     return function
 
 
+_PLAIN = frozenset((type(None), bool, int, float, str, bytes))
+"""Types of answers that do for any call."""
+
+
 class _Left:
-    """Make every n-th call; the others get what the last one gave. With ``messages`` somebody may wait for each of these calls."""
+    """Make every n-th call; the others get what the last one gave, if that is plain or was given for as much. With ``messages`` somebody may wait
+    for each of these calls.
+    """
 
     def __init__(self, original: Any, asked: AskedPart) -> None:
         self._original = original
@@ -143,14 +149,18 @@ class _Left:
         self.missed = MissedCalls(asked, _MISSED) if asked.part.get("messages") else None
         self._left = 0
         self._answer: Any = None
+        self._given: Any = None
+        """Shapes of what it was given for an answer that is not plain."""
 
     def called(self, *args: Any, **kwargs: Any) -> Any:
         asked, entered_ns = self._asked, time.perf_counter_ns()
-        asked.reached[0] += 1
         self._left -= 1
+        does_for = self._left <= 0 or self._does_for(args, kwargs)
+        if does_for:
+            asked.reached[0] += 1
         if self.missed is not None:
             self.missed.note(self._original, args, kwargs, entered_ns)
-        if self._left > 0:
+        if self._left > 0 and does_for:
             asked.costs(time.perf_counter_ns() - entered_ns)
             return self._answer
         if self.missed is not None:
@@ -158,7 +168,19 @@ class _Left:
         answer = self._guard.call(self._original, args, kwargs)
         # After it: an error is no answer, and the next call is made.
         self._answer, self._left = answer, self._every
+        self._given = None if type(answer) in _PLAIN else self._shapes(args, kwargs)
         return answer
+
+    def _does_for(self, args: Any, kwargs: Any) -> bool:
+        """Tell whether the last answer may stand for that of this call: of a policy on longer texts another tensor is expected."""
+        return type(self._answer) in _PLAIN or self._given == self._shapes(args, kwargs)
+
+    def _shapes(self, args: Any, kwargs: Any) -> Any:
+        try:
+            return shapes_of(args, by_kind=True), shapes_of(tuple(kwargs.values()), by_kind=True)
+        except Exception as error:
+            foreign_errors.pass_on(error)
+            return object()  # As no other's.
 
     def begin(self) -> None:
         self._left = 0
