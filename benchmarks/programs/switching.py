@@ -1,4 +1,4 @@
-"""Run a program under rlprof, and switch one part of rlprof off at a time, in turns of a moment: ``benchmarks/parts.py`` starts it.
+"""Run a program under rlprof, and switch one part of rlprof off at a time, in turns of a moment: ``benchmarks/switched_parts.py`` starts it.
 
 What it counts are the steps of the program's stopwatch, or those of its optimizer where it has none.
 """

@@ -1,4 +1,4 @@
-"""``benchmarks/parts.py``: what a part costs, from the moments in which it was off and those beside them."""
+"""``benchmarks/switched_parts.py``: what a part costs, from the moments in which it was off and those beside them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def costs(monkeypatch):
     """That of the script, found as scripts of ``benchmarks/`` find each other."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("parts").costs
+    return importlib.import_module("switched_parts").costs
 
 
 def turn(off: str | None, units: int) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Measure what each part of rlprof costs a training, within one run: the parts are switched off in turns of a moment.
 
-    python benchmarks/parts.py --only policy updates --seconds 120
-    python benchmarks/parts.py --program train.py --seconds 120
+    python benchmarks/switched_parts.py --only policy updates --seconds 120
+    python benchmarks/switched_parts.py --program train.py --seconds 120
 
 Two runs of one program differ by 5 % and more on a shared machine; two moments that follow each other, by much less. A
 part's figure is the median, over its turns, of the rate while it was off to the mean of the rates just before and after,
