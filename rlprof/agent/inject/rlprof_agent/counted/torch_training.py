@@ -48,7 +48,7 @@ class _ForTheAgent:
         return getattr, (nullcontext(), "__exit__")
 
 
-class _Closer:
+class _StepLooks:
     """What is done at a step of an optimizer beside counting it. An instrument of the program's own would see that."""
 
     def __init__(self) -> None:
@@ -101,8 +101,13 @@ def count_updates(module: ModuleType) -> None:
     updates = _counter_of_updates()
     stays_here = torch_syncs.stays_here
     asks_whether_captured, captured = _asks_whether_captured, _captured
-    closer = _Closer()
-    looks, left, is_clock, noted = closer.looks, closer.left, closer.is_clock, optimized.noted
+    step_looks = _StepLooks()
+    looks, left, is_clock, noted = (
+        step_looks.looks,
+        step_looks.left,
+        step_looks.is_clock,
+        optimized.noted,
+    )
     agent = current_agent()
     wants_windows = agent is not None and torch_windows.are_wanted()
 
@@ -139,7 +144,7 @@ def count_updates(module: ModuleType) -> None:
     for hook in (begin_update, end_update):
         dynamo.replace_in_graphs(hook, in_graphs)
     before[_OURS], after[_OURS] = begin_update, end_update
-    aside.takes_part(closer)
+    aside.takes_part(step_looks)
     if wants_windows:
         torch_windows.watch(agent)
 
