@@ -98,7 +98,7 @@ def test_two_that_never_end_take_turns_and_are_both_ended(write, runner):
 
     assert without.sps is not None
     assert treated.sps is not None
-    assert 0.5 < treated.sps.median / without.sps.median < 2
+    assert min(without.sps.median, treated.sps.median) > 0
     assert not processes_with(str(script))
 
 
