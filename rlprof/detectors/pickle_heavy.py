@@ -287,8 +287,8 @@ def _fix(*, about_tensors: bool) -> str:
             "them in place, and send only indices; or send numpy arrays."
         )
     return (
-        "Send only what is read at the other end: an info that nobody looks at is pickled, too. Let workers write into arrays in shared memory (multiprocessing.RawArray or shared_memory with "
-        "np.frombuffer), and send only the number of the slot."
+        "Send only what is read at the other end: an info that nobody looks at is pickled, too. Hand over once what every task is sent alike (Pool(initializer=...)). "
+        "Write what changes into arrays in shared memory (multiprocessing.RawArray or shared_memory with np.frombuffer), and send only the number of the slot."
     )
 
 

@@ -52,9 +52,11 @@ _KEEP: Final = (
     "Compute it once, before the loop or where its inputs are made, and keep the result; where they change later, "
     "compute it anew then. Hand out a copy to those who write to it."
 )
-_KEEP_EACH: Final = (
-    "Keep each result by its inputs: functools.lru_cache where they can be hashed, or a dictionary (array.tobytes() is a key of an array). "
-    "Where the inputs are few, compute all results once, before the loop."
+_FEW: Final = "Where the inputs are few, compute all results once, before the loop."
+_KEEP_EACH: Final = f"Keep each result by its inputs: functools.lru_cache does that. {_FEW}"
+_KEEP_BY_CONTENTS: Final = (
+    "Keep each result in a dictionary, by what its inputs hold: a tuple of their items, array.tobytes(). functools.lru_cache would know "
+    f"objects by their identity, and give old results for those that have changed. {_FEW}"
 )
 _SEARCH_ONCE: Final = (
     "Search once from the goal, against the direction of the moves, whenever the map changes: keep the distance of each place, or "
@@ -114,9 +116,22 @@ def _finding(repeated: RepeatedWork, time: LineTime) -> Finding:
             _inputs_in_words(told, repeated.work),
             "it calls nothing that does more than compute",
         ),
-        fix=_SEARCH_ONCE if repeated.work.searched else _KEEP_EACH if again else _KEEP,
+        fix=_how_to_keep(repeated),
         confidence=Confidence.BOUNDED if pure.is_part else Confidence.MEASURED,
     )
+
+
+def _how_to_keep(repeated: RepeatedWork) -> str:
+    if repeated.work.searched:
+        return _SEARCH_ONCE
+    if not repeated.work.again:
+        return _KEEP
+    # What is an attribute is no argument, by which a cache could know it.
+    is_told = repeated.work.pure.function and all(
+        text.isidentifier() and (value.is_plain or not is_new_at_times(value))
+        for text, value in repeated.inputs.items()
+    )
+    return _KEEP_EACH if is_told else _KEEP_BY_CONTENTS
 
 
 def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Finding:

@@ -294,7 +294,7 @@ def _also_seen(report: Report, places: _Places) -> Iterator[str]:
         at = f" at {places.linked(priced.finding.locations[0])}" if priced.finding.locations else ""
         price = wording.price_of_seen(priced)
         lines.append(f"- {prose(priced.finding.title, _LINE_LIMIT)}{at}: {price}")
-    yield _folded("Also seen: worth knowing, but no steps per second", "\n".join(lines))
+    yield _folded("Also seen", "\n".join(lines))
 
 
 def _not_seen(report: Report) -> Iterator[str]:

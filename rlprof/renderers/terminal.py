@@ -116,7 +116,7 @@ def _advice(report: Report, head: Sequence[Inline]) -> Iterator[Block]:
         )
     if report.also_seen:
         seen = Paragraph([also_seen(priced, report) for priced in report.also_seen])
-        yield Section("Also seen: worth knowing, but no steps per second", [seen])
+        yield Section("Also seen", [seen])
 
 
 def _verdict(report: Report) -> Inline:

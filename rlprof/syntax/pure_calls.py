@@ -11,7 +11,7 @@ from rlprof.syntax.imports import stands_for
 from rlprof.syntax.nodes import given_to
 
 _COMPUTE: Final = re.compile(
-    r"(numpy|torch|math|cmath|scipy|itertools|functools|operator|statistics|bisect|collections|copy|string|fractions)\b"
+    r"(numpy|torch|math|cmath|scipy|itertools|functools|operator|statistics|bisect|collections|copy|string|fractions|re)\b"
 )
 """Libraries whose functions compute, but for ``_DO_MORE``."""
 
@@ -54,7 +54,7 @@ _METHODS: Final = re.compile(
     r"round|rsqrt|scatter|searchsorted|sigmoid|sign|sin|size|softmax|split|sqrt|square|squeeze|stack|std|sub|sum|swapaxes|t|"
     r"take|tan|tanh|tile|to|tolist|topk|trace|transpose|tril|triu|type|unbind|unfold|unique|unsqueeze|var|view|where|"
     # Of texts and containers.
-    r"count|decode|encode|endswith|find|format|get|index|intersection|isdigit|issubset|items|join|keys|lower|lstrip|replace|"
+    r"count|decode|encode|endswith|find|format|get|group|groupdict|groups|index|intersection|isdigit|issubset|items|join|keys|lower|lstrip|replace|"
     r"rstrip|splitlines|startswith|strip|symmetric_difference|title|union|upper|values"
 )
 _CHANGING_METHODS: Final = re.compile(

@@ -80,8 +80,10 @@ def _step_call(
     """``around``: what its values come from and go to."""
     owner, steps = ast.unparse(function.value), steps_to(function.value)
     seen = _copies(target, around)
-    is_begun = bool(steps) and _is_begun(around, seen, owner, function.attr)
-    if not is_begun or not _is_acted_on(call, around, seen, owner):
+    is_begun = _is_begun(around, seen, owner, function.attr) or _is_made_alike(
+        around, seen, owner, function.attr
+    )
+    if not steps or not is_begun or not _is_acted_on(call, around, seen, owner):
         return None
     return StepCall(ast.unparse(call), function.attr, steps, statement.lines)
 
@@ -147,6 +149,19 @@ def _is_begun(around: Iterable[_Assignment], seen: set[str], owner: str, method:
     )
 
 
+def _is_made_alike(around: Iterable[_Assignment], seen: set[str], owner: str, method: str) -> bool:
+    """Tell whether a function of the program's makes something of the observation, and of what another method of ``owner`` gives, too:
+    ``x = flat(after)`` and ``x = flat(env.reset()[0])``.
+    """
+    begun = [
+        each for each in around if any(of == owner and name != method for of, name in each.calls)
+    ]
+    given = {each.target for each in begun}
+    of_observation = {each.made_by for each in around if each.made_of in seen}
+    of_begin = {each.made_by for each in around if each in begun or each.made_of in given}
+    return not of_observation.isdisjoint(of_begin - {""})
+
+
 def _is_acted_on(call: ast.Call, around: Iterable[_Assignment], seen: set[str], owner: str) -> bool:
     """Tell whether an argument is computed from the observation or from ``owner``, and is not the observation itself."""
     derived = _closure(
@@ -169,6 +184,9 @@ class _Assignment(NamedTuple):
     """Owner and name of the methods that the value calls."""
     converted: str
     """Name of what the value is made of, by functions of imported modules alone: those of the program's own may be its policy."""
+    made_by: str
+    """Name of the function that makes the value of one argument, and ``made_of`` that; both empty for any other."""
+    made_of: str
 
 
 def _read(statements: Iterable[Statement], imported: Collection[str]) -> list[_Assignment]:
@@ -183,6 +201,7 @@ def _read(statements: Iterable[Statement], imported: Collection[str]) -> list[_A
                 if isinstance(node.func, ast.Attribute)
             ),
             converted=_converted(value, imported),
+            **_made(value),
         )
         for target, value in _assignments(statements)
     ]
@@ -197,6 +216,13 @@ def _converted(value: ast.expr, imported: Collection[str]) -> str:
             return ""
         value = value.args[0]
     return ast.unparse(value)
+
+
+def _made(value: ast.expr) -> dict[str, str]:
+    match value:
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
+            return {"made_by": name, "made_of": ast.unparse(argument)}
+    return {"made_by": "", "made_of": ""}
 
 
 def _imported(module: SourceModule) -> set[str]:

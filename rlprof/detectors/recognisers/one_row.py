@@ -105,9 +105,20 @@ def _row(given: ast.expr, known: Mapping[str, Value], answer: Value | None) -> a
     value = value_of(made_of, known)
     if value is not None:
         return made_of if value.is_one_row else None
+    if _is_row_of_a_table(made_of, known):
+        return made_of
     # Of a sequence, or an image, the answer would have more than a row.
     is_row = is_made_one and (answer is None or answer.is_one_row)
     return made_of if is_row else None
+
+
+def _is_row_of_a_table(given: ast.expr, known: Mapping[str, Value]) -> bool:
+    """Tell ``observations[agent]``, of an array of two dimensions and a number."""
+    if not isinstance(given, ast.Subscript) or not isinstance(given.slice, ast.Name):
+        return False
+    table, index = value_of(given.value, known), value_of(given.slice, known)
+    is_number = index is None or index.type == "int"
+    return table is not None and table.is_array and len(table.shape or ()) == 2 and is_number
 
 
 def _answer(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> Value | None:

@@ -168,7 +168,7 @@ def price_of_seen(priced: PricedFinding) -> str:
     most = priced.added_share.high
     counted_in = "" if priced.counted_in is None else f"counted in finding {priced.counted_in}"
     if most < units.LEAST_PERCENT:
-        return counted_in or "costs no steps"
+        return counted_in or "not priced"
     saves = f"saves at most {percent(most)}"
     return f"{saves} besides what is {counted_in}" if counted_in else saves
 

@@ -392,6 +392,32 @@ def test_silent_where_a_batch_or_no_objects_were_seen(changed: dict[str, str]):
     assert found(a_flock(**changed), FLOCK) == []
 
 
+TABLE = Script(
+    "agents.py",
+    """
+    def choose(trunk, observations, picks):
+        for agent in range(12):
+            picks[agent] = trunk(torch.as_tensor(observations[agent])).argmax()
+    """,
+)
+CHOOSE = TABLE.at("picks[agent]", "choose")
+
+
+@pytest.mark.parametrize(
+    ("observations", "agent", "is_told"),
+    [
+        ("type=numpy.ndarray shape=12,7 dtype=float32", "type=int", True),
+        ("type=numpy.ndarray shape=12,7 dtype=float32", "type=numpy.ndarray shape=5 dtype=int64", False),
+        ("type=numpy.ndarray shape=12,4,7 dtype=float32", "type=int", False),
+    ],
+)  # fmt: skip
+def test_a_row_of_a_table_is_one_row(observations: str, agent: str, is_told: bool):
+    run = a_training().spends(10.0, CHOOSE, FORWARD)
+    run.sees(CHOOSE, trunk=NETWORK, observations=observations, agent=agent)
+
+    assert bool(found(run, TABLE)) is is_told
+
+
 def test_silent_for_the_layers_of_a_network():
     line = FLOCK.at("x = layer(x)", "Flock.layers")
     run = a_training().spends(10.0, line, FORWARD)

@@ -77,7 +77,7 @@ def test_a_finding_that_is_not_listed_says_where_its_time_is_counted():
         found = replace(a_finding(saves=(0.0, high), rank=4), **changes)
         return wording.unglued(wording.price_of_seen(found))
 
-    assert price(0.0) == "costs no steps"
+    assert price(0.0) == "not priced"
     assert price(0.004) == "saves at most 0.4 %"
     assert price(0.0, counted_in=2) == "counted in finding 2"
     assert price(0.004, counted_in=2) == "saves at most 0.4 % besides what is counted in finding 2"

@@ -372,3 +372,15 @@ def test_each_function_is_read_once_however_many_call_it():
 
     assert found is not None
     assert [operand.text for operand in found.inputs] == ["x", "SIDE"]
+
+
+def test_a_search_in_a_text_only_computes():
+    found = around("""
+        import re
+        def setting(name):
+            told = re.search(rf"^{re.escape(name)} = (.+)$", SCENARIO, re.M)  #
+            return float(told.group(1))
+    """)
+
+    assert found is not None
+    assert [operand.text for operand in found.inputs] == ["name", "SCENARIO"]

@@ -22,6 +22,16 @@ def found(text: str) -> str:
 
 
 STEPS = {
+    "a function of the program's own makes the same of what begins and of what comes next": """
+        def run(env, agent):
+            seen, _ = env.reset()
+            x = flat(seen)
+            while True:
+                after, gain, over, late, _ = env.step(agent.act(x))  # here
+                x = flat(after)
+                if late:
+                    x = flat(env.reset()[0])
+        """,
     "an episode": """
         def train(world, policy):
             while True:
@@ -91,6 +101,14 @@ def test_an_environment_is_told_by_its_use(text):
 
 
 OTHERS = {
+    "nothing is made alike of what another method gives": """
+        def run(solver, agent):
+            seen = solver.hint()
+            x = hinted(seen)
+            while True:
+                after, gain, over = solver.step(agent.act(x))  # here
+                x = flat(after)
+        """,
     "what is made of other input": """
         def train(learner, batches):
             weights = learner.begin()

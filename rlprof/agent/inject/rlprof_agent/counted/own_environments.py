@@ -49,6 +49,7 @@ _LOCAL = "<locals>"
 _NUMBERS = ("int", "float")
 _NUMPY_NUMBERS = ("float", "int", "uint")
 _BOOLS = ("bool", "bool_")
+_ONE_END = ("bool", "numpy.bool", "numpy.bool_")
 _NESTED = ("list", "tuple", "dict")
 _ARRAYS = ("numpy.ndarray", "torch.Tensor")
 
@@ -219,8 +220,14 @@ def steps_of(stepped: Any, result: Any) -> int:
     observation, reward, over = tuple.__getitem__(result, slice(3))
     copies = _count(reward, _NUMBERS, _NUMPY_NUMBERS)
     ends = _count(over, _BOOLS, _BOOLS) or _ends_as_numbers(over)
-    # Rewards by name are of agents that act together, and may have one end.
-    are_together = _name(reward) == "dict"
+    # Rewards by name, or a row of observations each, are of agents that act together, and may have one end.
+    are_together = _name(reward) == "dict" or (
+        copies > 1
+        and _name(over) in _ONE_END
+        and _name(reward) == _name(observation) == "numpy.ndarray"
+        and len(observation.shape) > 1
+        and observation.shape[0] == copies
+    )
     if not copies or not _is_observation(observation):
         return 0
     if copies != ends and not (are_together and ends == 1):
