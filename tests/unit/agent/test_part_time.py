@@ -91,7 +91,7 @@ def test_from_python_3_13_on_classes_are_not_changed_without_end(monkeypatch):
 
     training.works(2_000_000)  # Five and a half hours of CPU time.
 
-    assert training.turns._changes < 900
+    assert training.turns.changes < 900
 
 
 def test_where_much_else_is_done_a_call_takes_longer():

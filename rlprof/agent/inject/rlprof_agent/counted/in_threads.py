@@ -7,9 +7,10 @@ have called have the program's own in their places. The first call of one that w
 
 from __future__ import annotations
 
+from .. import foreign_errors
 from ..real import time
 from .calls import in_place_of, is_counting, takes_self_and_one_more
-from .part_time import DIRECT, LOOKS, MOST_COST, PartTime, is_enrolled
+from .part_time import DIRECT, LOOKS, MOST_COST, PartTime, is_enrolled, rarer_after
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1_000
 """Outermost calls that tell which functions are."""
-_DIRECT = 50_000
+_DIRECT = 200_000
 """Calls until that is looked at anew: a program may wrap its environments in another way by then."""
 _AT_ONCE = 32
 """Calls that are added to the counter at once."""
@@ -36,8 +37,16 @@ class ThreadTurns:
 
     def called(self, thread: int) -> None:
         """So many calls as ``counter.left`` said were made in threads, the last one in ``thread``."""
+        try:
+            self._look(thread)
+        except Exception as error:
+            # We are in the midst of the program's own call.
+            foreign_errors.pass_on(error)
+            self._wait()
+
+    def _look(self, thread: int) -> None:
         if not is_enrolled(self._turns):
-            self._wait(_DIRECT)
+            self._wait()
         elif self._turns.way == DIRECT:
             self._turns.put(LOOKS)
             self._begin(thread)
@@ -50,15 +59,15 @@ class ThreadTurns:
             is_clear = all(part.tells_outermost() for part in self._turns.parts)
             if is_clear and looked_ns > MOST_COST * own_ns:
                 self._turns.put(DIRECT)
-            self._wait(_DIRECT)
+            self._wait()
 
     def _begin(self, thread: int) -> None:
         self._begun = thread, time.thread_time_ns(), self._counter.calls[0]
         self._counter.left[0] = _LOOKED_AT
 
-    def _wait(self, calls: int) -> None:
+    def _wait(self) -> None:
         self._begun = None
-        self._counter.left[0] = calls
+        self._counter.left[0] = round(_DIRECT * rarer_after(self._turns.changes))
 
 
 def tells_outermost(function: Any) -> bool:

@@ -149,7 +149,8 @@ class PartTime:
         self._own_ns = 0
         self._cost, self._looking_cost = 0.0, 0.0
         """Part that counting takes of a turn that is counted, and of one that looks at each call."""
-        self._changes = 0
+        self.changes = 0
+        """How often the way was changed."""
         self._put_ns = 0.0
         """CPU time to change the way."""
         self._pace: Any = None
@@ -257,7 +258,7 @@ class PartTime:
         if cost <= most or self._counter.is_elsewhere:
             return 0
         wanted = (cost + 2 * self._put_ns / own_ns) / most
-        turns = min(wanted, _MOST_TURNS) * rarer_after(self._changes)
+        turns = min(wanted, _MOST_TURNS) * rarer_after(self.changes)
         self._drawn = drawn_after(self._drawn)
         return round(as_part(self._drawn) * 2 * (turns - 1))
 
@@ -285,7 +286,7 @@ class PartTime:
         if self.way != way:
             begun = time.thread_time_ns()
             self.way = way
-            self._changes += 1
+            self.changes += 1
             for part in self.parts:
                 part.put(way)
             self._put_ns += _OF_THE_LAST * (time.thread_time_ns() - begun - self._put_ns)

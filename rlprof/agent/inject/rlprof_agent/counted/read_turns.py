@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from .. import layout
+from .. import foreign_errors, layout
 from ..counters import FIRST_THREAD
 from . import part_time
 
@@ -62,11 +62,15 @@ class ReadTurns:
     def read_in(self, thread: int) -> None:
         """As many reads as ``left`` said were made, the last one in ``thread``."""
         self.left[0] = _READS
-        if thread != FIRST_THREAD and part_time.is_enrolled(self):
-            self._are_of_others = True
-            self._pace.clear()
-            self._left = 0
+        if thread == FIRST_THREAD or not part_time.is_enrolled(self):
+            return
+        self._are_of_others = True
+        self._pace.clear()
+        self._left = 0
+        try:
             self._count(reads=False, copies=False)
+        except Exception as error:
+            foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
     def forget(self) -> None:
         """The cells are others now: in a forked child."""
