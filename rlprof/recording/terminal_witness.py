@@ -49,11 +49,16 @@ class TerminalWitness:
         os.close(self.fd)
 
     def end(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+        end_child(self.pid)
         self.close()
+
+
+def end_child(pid: int) -> None:
+    """End a child of ours, and take leave of it."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def _witness(group: int, signals: Collection[int], told: int) -> None:

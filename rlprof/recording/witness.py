@@ -14,7 +14,7 @@ from typing import Protocol
 
 from rlprof.recording.descriptors import close_all_but
 from rlprof.recording.prctl import end_with_parent
-from rlprof.recording.terminal_witness import SI_KERNEL
+from rlprof.recording.terminal_witness import SI_KERNEL, end_child
 
 FORGETTING_S = 0.2
 """For the witness to take its signals; on a machine that is so crowded that it cannot, the next one of the same
@@ -111,10 +111,7 @@ class GroupWitness:
 
     def end(self) -> None:
         """End it before it can take the end of the pipes for ours."""
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+        end_child(self.pid)
         self.close()
 
     def _is_pending(self, signum: int) -> bool:
