@@ -21,7 +21,7 @@ from gymnasium.vector import SyncVectorEnv
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from rlprof_agent import stand_ins
 from rlprof_agent.counted import gymnasium_envs
-from rlprof_agent.counted.calls import is_counting
+from rlprof_agent.counted.dressing import is_counting
 from rlprof_agent.counted.part_time import AWAY, LOOKS
 
 import rlprof

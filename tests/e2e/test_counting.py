@@ -538,3 +538,46 @@ def test_a_count_that_swings_beyond_64_bits_ends_no_recording(write, rlprof_run)
 
     assert "recorder-bug" not in result.err
     assert counted(result, "steps") == [5]
+
+
+@pytest.mark.parametrize("begins", ["before", "after"])
+def test_a_thread_steps_while_the_main_thread_waits(write, rlprof_run, begins):
+    """It has stepped before, and no stack of it is taken any more that would tell of a turn."""
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install gymnasium")
+    script = write(
+        f"""
+        import sys, threading, time
+        import gymnasium
+
+        class Env(gymnasium.Env):
+            def step(self, action):
+                sum(range(5000))
+                return 0, 0.0, False, False, {{}}
+
+        def train(seconds):
+            env, made, end = gymnasium.Wrapper(Env()), 0, time.monotonic() + seconds
+            while time.monotonic() < end:
+                env.step(0)
+                made += 1
+            print(made)
+
+        def wait_and_train():
+            may_begin.wait()
+            train(1.5)
+
+        may_begin, thread = threading.Event(), threading.Thread(target=wait_and_train)
+        if "{begins}" == "before":
+            thread.start()
+        train(1.5)
+        if "{begins}" == "after":
+            thread.start()
+        may_begin.set()
+        thread.join()
+        """
+    )
+
+    result = rlprof_run(script)
+
+    made = sum(int(line) for line in result.out.split())
+    (counts,) = counted(result, "steps:gymnasium.env")
+    assert 0 <= made - counts < 100, "but for what was made last"

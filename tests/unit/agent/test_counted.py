@@ -22,6 +22,7 @@ from rlprof.agent.inject.rlprof_agent import counters, layout
 from rlprof.agent.inject.rlprof_agent.counted import (
     calls,
     custom,
+    dressing,
     evaluations,
     gymnasium_envs,
     pufferlib_envs,
@@ -430,7 +431,7 @@ def test_who_imports_inspect_later_finds_the_signature_too(monkeypatch):
     monkeypatch.delitem(sys.modules, "inspect")
 
     custom.count_target(module, "step")
-    calls.sign_all(inspect)
+    dressing.sign_all(inspect)
 
     assert list(inspect.signature(module.step).parameters) == ["state", "noise", "repeat"]
     assert inspect.getfullargspec(module.step).kwonlyargs == ["noise", "repeat"]
@@ -441,13 +442,13 @@ def test_nobody_waits_for_a_signature_when_its_function_is_gone(monkeypatch):
         return sizes
 
     monkeypatch.delitem(sys.modules, "inspect")
-    before = set(calls._unsigned)
+    before = set(dressing._unsigned)
     counted = calls.counting(step, counters.counter("steps:custom"))
-    assert len(calls._unsigned - before) == 1
+    assert len(dressing._unsigned - before) == 1
 
     del counted
 
-    assert calls._unsigned == before
+    assert dressing._unsigned == before
 
 
 def test_nothing_of_the_program_is_asked_how_many_it_is(gymnasium):

@@ -125,6 +125,14 @@ def calls():
     yield lambda: _fork_exec("no arguments")
 """
 
+IN_A_START = """
+def _start_new_thread(function, arguments): raise RuntimeError("can't start new thread")
+_start_joinable_thread = _start_new_thread
+def calls():
+    yield lambda: _start_new_thread(len, ())
+    yield lambda: _start_joinable_thread(len, ())
+"""
+
 ON_A_GPU = """
 class Tensor:
     is_cuda, device = True, "cuda"
@@ -183,6 +191,7 @@ LIBRARIES = {
     "stable_baselines3.common.evaluation": (IN_AN_EVALUATION,),
     "stable_baselines3.common.vec_env.base_vec_env": (IN_A_STEP, IN_AN_OWN_HOOK),
     "subprocess": (IN_THE_STANDARD_LIBRARY,),
+    "threading": (IN_A_START,),
     "torch._dynamo.variables.builder": (IN_A_COMPILER,),
     "torch._tensor": (ON_A_GPU,),
     "torch.cuda.graphs": (IN_A_GRAPH,),

@@ -9,12 +9,14 @@ import pytest
 
 from rlprof.agent.inject.rlprof_agent import counters
 from rlprof.agent.inject.rlprof_agent.counted import part_time
-from rlprof.agent.inject.rlprof_agent.counted.calls import original_of
 from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
-from rlprof.agent.inject.rlprof_agent.counted.in_threads import _AT_ONCE, _LOOKED_AT
-from rlprof.agent.inject.rlprof_agent.counted.part_time import DIRECT, LOOKS
+from rlprof.agent.inject.rlprof_agent.counted.direct import _AT_ONCE
+from rlprof.agent.inject.rlprof_agent.counted.dressing import original_of
+from rlprof.agent.inject.rlprof_agent.counted.in_threads import _LOOKED_AT
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, DIRECT, LOOKS
 
 MANY = 5 * _LOOKED_AT
+TURN_NS = 10_000_000
 
 
 class Env:
@@ -59,6 +61,13 @@ def turns() -> part_time.PartTime:
     (found,) = part_time._all
     assert isinstance(found, part_time.PartTime)
     return found
+
+
+def a_turn_of(env: Env, steps: int) -> None:
+    """The main thread makes so many steps from one stack of the probe to the next."""
+    for number in range(steps):
+        env.step(number)
+    turns().turn(TURN_NS)
 
 
 def stepped_in_a_thread(env: Env, times: int) -> None:
@@ -159,9 +168,78 @@ def test_the_main_thread_keeps_its_turns(steps):
 def test_a_turn_of_the_main_thread_leaves_them_as_they_are(steps):
     stepped_in_a_thread(Maze(), MANY)
 
-    turns().turn(10_000_000)
+    turns().turn(TURN_NS)
 
     assert turns().way == DIRECT
+
+
+def test_the_main_thread_counts_directly_where_that_costs_little(steps):
+    """And so do threads that make steps while it waits, whenever they began."""
+    env = Wrapper(Maze())
+    a_turn_of(env, 100)
+    a_turn_of(env, 200)
+    assert turns().way == DIRECT
+
+    a_turn_of(env, 300)
+    stepped_in_a_thread(env, MANY)
+    turns().begin()
+
+    assert steps.cell[0] == 600 + MANY
+
+
+def test_where_nothing_is_counted_a_thread_that_begins_has_all_looked_at(steps):
+    turns()._call_ns = TURN_NS / 1000  # Steps so short that to count them is dear.
+    a_turn_of(Maze(), 100)
+    a_turn_of(Maze(), 500)
+    turns()._pace = 0.0
+    while turns().way != AWAY:
+        a_turn_of(Maze(), 500)
+    before = steps.cell[0]
+
+    part_time.thread_begins()
+    stepped_in_a_thread(Maze(), 700)
+
+    assert steps.cell[0] == before + 700
+
+
+def test_threads_that_make_no_steps_are_not_looked_for_without_end(steps):
+    for _ in range(part_time._MOST_THREADS + 1):
+        turns().put(AWAY)
+        assert turns().way == AWAY
+        part_time.thread_begins()
+
+    assert turns().way == AWAY
+
+
+@pytest.mark.parametrize("held_in", [LOOKS, DIRECT])
+@pytest.mark.parametrize("then", [LOOKS, DIRECT])
+def test_what_the_program_holds_on_to_counts_once_too(steps, held_in, then):
+    """As by ``step = env.step`` before a loop, or in a wrapper that keeps the step of its environment."""
+
+    class Keeps(Env):
+        def __init__(self, env):
+            self.inner_step = env.step
+
+        def step(self, action):
+            return self.inner_step(action)
+
+    ways = [LOOKS, DIRECT, LOOKS, DIRECT, LOOKS]
+    for number in range(10):
+        Keeps(Maze()).step(number)
+    for way in ways[: 1 + ways.index(held_in, 1)]:
+        turns().put(way)
+    held = Keeps(Maze()).step
+    for number in range(20):
+        held(number)
+    for way in ways[1 + ways.index(held_in, 1) :]:
+        turns().put(way)
+        if way == then:
+            for number in range(100):
+                held(number)
+            break
+    turns().put(LOOKS)
+
+    assert steps.cell[0] == 130
 
 
 def test_without_turns_all_are_looked_at(steps):

@@ -201,11 +201,13 @@ def test_an_instrument_of_the_programs_finds_the_original(monkeypatch, classes):
     sampled(monkeypatch, "advance", lambda: world.advance(1))
     own = caught[0]
     assert own is not None
+    counting = World.__dict__["advance"]
+    assert counting is not original
 
     own_environments.step_aside()
     assert World.__dict__["advance"] is original
     own_environments.step_back()
-    assert World.__dict__["advance"] is own.counted
+    assert World.__dict__["advance"] is counting
 
 
 def test_a_class_made_anew_each_time_is_left_alone(monkeypatch):

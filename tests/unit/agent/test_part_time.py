@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from rlprof.agent.inject.rlprof_agent.counted import part_time
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, LOOKS, PartTime
+from rlprof.agent.inject.rlprof_agent.counted.part_time import (
+    AWAY,
+    BRIEF,
+    DIRECT,
+    LOOKS,
+    PartTime,
+)
 
 TURN_NS = 10_000_000
 BRIEF_NS = 100.0
@@ -30,8 +36,11 @@ def steps_counter() -> Any:
 class Training:
     """Calls of a method, some of them steps, each of ``call_ns`` without us; ``PartTime`` sees to how they are counted."""
 
-    def __init__(self, call_ns: float, *, searched: float = 0.0, size: int = 1) -> None:
+    def __init__(
+        self, call_ns: float, *, searched: float = 0.0, size: int = 1, is_clear: bool = False
+    ) -> None:
         self.call_ns, self.searched, self.size = call_ns, searched, size
+        self.is_known = is_clear
         self.counter = steps_counter()
         self.calls = [0]
         self.way = LOOKS
@@ -48,10 +57,15 @@ class Training:
     def put(self, way: int) -> None:
         self.way = way
 
+    def is_clear(self) -> bool:
+        return self.is_known
+
     def longer_ns(self, way: int) -> float:
         """How much longer a call takes that is counted in a way."""
-        in_a_row_ns = {AWAY: 0.0, BRIEF: BRIEF_NS, LOOKS: part_time.LOOKING * BRIEF_NS}[way]
-        return part_time.longer_ns(in_a_row_ns, self.call_ns) if way != AWAY else 0.0
+        if way in (AWAY, DIRECT):
+            return part_time.IN_BETWEEN * BRIEF_NS if way == DIRECT else 0.0
+        in_a_row_ns = BRIEF_NS if way == BRIEF else part_time.LOOKING * BRIEF_NS
+        return part_time.longer_ns(in_a_row_ns, self.call_ns)
 
     def works(self, turns: int, *, part: float = 1.0) -> None:
         """For so many turns, ``part`` of each in these calls."""
@@ -63,7 +77,7 @@ class Training:
             self.made += self.size * steps
             self.extra_ns += calls * extra_ns
             self.all_ns += TURN_NS
-            if way == LOOKS:
+            if way in (LOOKS, DIRECT):
                 self.counter.cell[0] += self.size * steps
             if way != AWAY:
                 self.calls[0] += calls
@@ -102,6 +116,28 @@ def test_where_much_else_is_done_a_call_takes_longer():
 
     assert training.counter.cell[0] == pytest.approx(training.made, rel=0.03)
     assert training.extra_ns < 0.7 * training.longer_ns(LOOKS) * training.made
+
+
+def test_where_looks_have_told_which_calls_are_steps_they_count_directly():
+    """Exactly, and for less than a per cent."""
+    training = Training(50_000.0, is_clear=True)
+
+    training.works(1_000)
+
+    assert training.way == DIRECT
+    assert training.counter.cell[0] == training.made
+    assert training.extra_ns < part_time.MOST_COST * training.all_ns
+
+
+def test_what_is_counted_directly_is_looked_at_anew_now_and_then():
+    training = Training(50_000.0, is_clear=True)
+    training.works(10)
+    assert training.way == DIRECT
+
+    training.is_known = False
+    training.works(2 * part_time._DIRECT_TURNS)
+
+    assert training.way != DIRECT
 
 
 def test_slow_steps_are_all_counted():

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rlprof.agent.inject.rlprof_agent.counted import calls as counted_calls
+from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting
 from rlprof.agent.inject.rlprof_agent.counters import EventCounter
 from rlprof.agent.inject.rlprof_agent.treatments.calls import shape_of
 from rlprof.recording.treatment_desk import TreatmentState
@@ -411,7 +412,7 @@ def test_what_the_agent_counts_is_counted_still(imported, its_try):
 
 def test_a_treated_function_does_not_pass_for_one_that_counts(program, its_try):
     with its_try.on(program.call("every", program.plain, every=2)):
-        assert not counted_calls.is_counting(program.plain)
+        assert not is_counting(program.plain)
 
 
 # From memory

@@ -22,7 +22,7 @@ def install(tell_custom_state: Tell) -> None:
         for name, where in WATCHED.items()
         if torch_windows.is_torch_counted() or not name.startswith("torch.")
     }
-    acts["inspect"] = _counting_by("calls", "sign_all")
+    acts["inspect"] = _counting_by("dressing", "sign_all")
     if torch_windows.is_torch_counted():
         acts["torch"] = _unheard(torch_windows.load_tracer)
         acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)

@@ -12,34 +12,21 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
-from _weakref import ref
 from types import FunctionType, WrapperDescriptorType
 
 from ..counters import FIRST_THREAD
-from ..layout import COUNTED_FILE
 from ..plain_reads import in_classes
+from .dressing import dressed, in_place_of, original_of, takes_self_and_one_more
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import CodeType, ModuleType
-    from typing import Any, Optional
+    from typing import Any
 
     from ..counters import EventCounter
 
-_unsigned: set[Any] = set()
-"""Weak references to wrappers without a signature of their own."""
-
-_CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 4, 8, 128
+_CO_COROUTINE = 128
 _OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
 """Attributes that those have which count."""
-_OF_BOTH = (
-    "__module__",
-    "__name__",
-    "__qualname__",
-    "__doc__",
-    "__annotations__",
-    "__type_params__",
-)
 
 
 # ``counter.cell[0] += size`` with a size that is there: Python changes threads at calls alone, from 3.10 on, and what another thread
@@ -52,7 +39,7 @@ def counting(original: Any, counter: EventCounter) -> Any:
     """
     code = getattr(original, "__code__", None)
     if code is None:
-        return in_place_of(original, _any_call(original, counter, [0, 0, 0]))
+        return in_place_of(original, _any_call(original, counter, [0, 0, 0], [None, None]))
     if code.co_flags & _CO_COROUTINE:
         awaited = (
             _awaited_call_with_one if takes_self_and_one_more(code) else _awaited_call_with_any
@@ -60,7 +47,7 @@ def counting(original: Any, counter: EventCounter) -> Any:
         return in_place_of(original, awaited(original, counter))
     if takes_self_and_one_more(code):
         return in_place_of(original, _one_argument_call(original, counter))
-    return in_place_of(original, _any_call(original, counter, [0, 0, 0]))
+    return in_place_of(original, _any_call(original, counter, [0, 0, 0], [None, None]))
 
 
 def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) -> Any:
@@ -94,29 +81,6 @@ def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) ->
     return in_place_of(original, one if is_one else several)
 
 
-def in_place_of(original: Any, wrapper: Any) -> Any:
-    """``wrapper``, fit to stand in a class where ``original`` stood. One without ``*args`` is for a method for which
-    :func:`takes_self_and_one_more` holds.
-    """
-    if not wrapper.__code__.co_flags & _CO_VARARGS:
-        take_names(wrapper, original)
-    # They need no names themselves. Compilers (torch.jit, numba) look there for those that they read in the source.
-    wrapper = dressed(wrapper, original, getattr(original, "__globals__", None))
-    if wrapper.__dict__ is not getattr(original, "__dict__", None):
-        # A graph of torch.compile's has no place for counting, and with ``fullgraph=True`` it would be an error.
-        wrapper._torchdynamo_inline = original
-    return wrapper
-
-
-def take_names(wrapper: Any, original: Any) -> None:
-    """Name the two arguments of ``wrapper`` as those of ``original``, so that they can be given by name, too. Not ``*args``: packing and
-    unpacking them costs more than all the rest.
-    """
-    names = original.__code__.co_varnames[:2] + wrapper.__code__.co_varnames[2:]
-    wrapper.__code__ = wrapper.__code__.replace(co_varnames=names)
-    wrapper.__defaults__ = original.__defaults__
-
-
 def put_in_class(owner: type, name: str, function: Any) -> None:
     """Set an attribute of a class, without asking a metaclass of the program's. Raises TypeError for a class whose attributes are fixed."""
     try:
@@ -128,13 +92,6 @@ def put_in_class(owner: type, name: str, function: Any) -> None:
         setattr(owner, name, function)
 
 
-def of_counting(code: CodeType, name: str = "") -> CodeType:
-    """``code``, so that warnings with a ``stacklevel`` go past it and stacks are told without it; Python 3.9 tells ``name`` of a call with
-    wrong arguments.
-    """
-    return code.replace(co_filename=COUNTED_FILE, co_name=name or code.co_name)
-
-
 def is_of_a_module(function: Any) -> bool:
     """Tell whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
     if type(function) is not FunctionType or function.__closure__ is not None:
@@ -142,21 +99,6 @@ def is_of_a_module(function: Any) -> bool:
     module = sys.modules.get(function.__module__)
     names = getattr(module, "__dict__", None)
     return names is function.__globals__ and "<locals>" not in function.__qualname__
-
-
-def is_counting(function: Any) -> bool:
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == COUNTED_FILE
-
-
-def counter_of(function: Any) -> Any:
-    """The counter of a function for which :func:`is_counting` holds."""
-    return _closed_over(function, "counter")
-
-
-def original_of(function: Any) -> Any:
-    """Return what it stands for."""
-    return _closed_over(function, "original")
 
 
 def given_back(function: Any) -> Any:
@@ -176,32 +118,30 @@ def handed_on(original: Any, function: Any) -> Any:
     return function
 
 
-def _closed_over(function: Any, name: str) -> Any:
-    position = function.__code__.co_freevars.index(name)
-    return function.__closure__[position].cell_contents
-
-
-def takes_self_and_one_more(code: CodeType) -> bool:
-    return (
-        code.co_argcount == 2
-        and not code.co_kwonlyargcount
-        and not code.co_posonlyargcount
-        and not code.co_flags & (_CO_VARARGS | _CO_VARKEYWORDS)
-    )
-
-
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
     held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
     tally = [0, 0, 0]
     """Calls that were the outermost and counted for one each, those from within others, and outermost ones that counted for more or for nothing."""
+    instead: list[Any] = [None, None]
+    """What is called in its place for now, where the program holds on to it; and what counts directly, if that is made yet."""
     # A pickle by value holds it, too: it must not name this module, which is not there where that is read.
-    elsewhere = dressed(_any_call(original, counter, tally), original, original.__globals__)
+    any_call = _any_call(original, counter, tally, instead)
+    elsewhere = dressed(any_call, original, original.__globals__)
     __class__ = None
 
     def counted(self: Any, argument: Any) -> Any:
         if False:
             return __class__
+        direct = instead[0]
+        if direct is not None:
+            try:
+                return direct(self, argument)
+            except BaseException as error:
+                BaseException.with_traceback(
+                    error, error.__traceback__ and error.__traceback__.tb_next
+                )
+                raise
         calls[0] += 1
         # Before the look: Python changes threads at calls, and none may come between it and the taking.
         me = thread()
@@ -245,7 +185,7 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     return counted
 
 
-def _any_call(original: Any, counter: EventCounter, tally: list[int]) -> Any:
+def _any_call(original: Any, counter: EventCounter, tally: list[int], instead: list[Any]) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
     held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
     __class__ = None
@@ -253,6 +193,15 @@ def _any_call(original: Any, counter: EventCounter, tally: list[int]) -> Any:
     def counted(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__
+        direct = instead[0]
+        if direct is not None:
+            try:
+                return direct(*args, **kwargs)
+            except BaseException as error:
+                BaseException.with_traceback(
+                    error, error.__traceback__ and error.__traceback__.tb_next
+                )
+                raise
         calls[0] += 1
         me = thread()
         is_outermost = not (counter.owner == me or me in others or me in held)
@@ -325,79 +274,3 @@ def _awaited_call_with_any(original: Any, counter: EventCounter) -> Any:
         return result
 
     return counted
-
-
-def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None) -> Any:
-    """``wrapper``, looking like ``original``; one that takes its own frame off errors, as those here do.
-
-    ``names`` are its globals, unless they are to stay its own.
-    """
-    name = getattr(original, "__name__", "")
-    wrapper = FunctionType(
-        of_counting(wrapper.__code__, name if type(name) is str else ""),
-        wrapper.__globals__ if names is None else names,
-        wrapper.__name__,
-        wrapper.__defaults__,
-        _closure_of(wrapper, original),
-    )
-    for name in _OF_BOTH:
-        if hasattr(original, name):
-            setattr(wrapper, name, getattr(original, name))
-    own = getattr(original, "__dict__", None)
-    if own or (own is not None and _knows_itself(original)):
-        # One and the same: a decorator, or the function itself, goes on to write there.
-        wrapper.__dict__ = own
-    else:
-        wrapper.__wrapped__ = original
-    wrapper.__kwdefaults__ = getattr(original, "__kwdefaults__", None)
-    if wrapper.__code__.co_flags & _CO_VARARGS:
-        inspect = sys.modules.get("inspect")
-        if inspect is not None:
-            _sign(wrapper, inspect)
-        else:
-            # Not imported in the midst of the program's work.
-            _unsigned.add(ref(wrapper, _unsigned.discard))
-    return wrapper
-
-
-def sign_all(inspect: ModuleType) -> None:
-    """Give those a signature that stood in a class or module before the program imported ``inspect``."""
-    for each in list(_unsigned):
-        wrapper = each()
-        if wrapper is not None:
-            _sign(wrapper, inspect)
-    _unsigned.clear()
-
-
-def _sign(wrapper: Any, inspect: Any) -> None:
-    # ``inspect.getfullargspec`` does not follow ``__wrapped__``, and where attributes are shared there is none.
-    try:
-        wrapper.__signature__ = inspect.signature(original_of(wrapper))
-    except (TypeError, ValueError):
-        pass  # One of C code that does not tell.
-
-
-def _knows_itself(function: Any) -> bool:
-    """Tell whether a function has a name for itself, as that of a decorator which counts its calls has."""
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            if cell.cell_contents is function:
-                return True
-        except ValueError:
-            pass  # Not filled yet.
-    names = getattr(function, "__globals__", None)
-    return type(names) is dict and names.get(function.__name__) is function
-
-
-def _closure_of(wrapper: Any, original: Any) -> tuple[Any, ...]:
-    """That of ``wrapper``, with the cell by which ``super()`` in ``original`` knows its class.
-
-    attrs, and dataclasses with slots, make a class anew and then mend that cell, which they look for in the closures
-    of what stands in the class. The wrappers here have a place for it, under the same name.
-    """
-    name, ours = "__class__", wrapper.__code__.co_freevars
-    given = getattr(getattr(original, "__code__", None), "co_freevars", ())
-    cells = list(wrapper.__closure__)
-    if name in given and name in ours:
-        cells[ours.index(name)] = original.__closure__[given.index(name)]
-    return tuple(cells)

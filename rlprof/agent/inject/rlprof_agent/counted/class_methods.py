@@ -11,20 +11,18 @@ from weakref import ref
 
 from .. import foreign_errors
 from ..plain_reads import names_of
+from . import direct
 from .calls import (
-    counter_of,
     counting,
     counting_in_brief,
     given_back,
     handed_on,
-    is_counting,
     is_of_a_module,
-    of_counting,
-    original_of,
     put_in_class,
 )
-from .in_threads import ThreadTurns, add_what_is_left, put_directly, tells_outermost
-from .part_time import BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
+from .dressing import counter_of, is_counting, of_counting, original_of
+from .in_threads import ThreadTurns
+from .part_time import AWAY, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -82,13 +80,13 @@ class CountedMethods:
             self._put_in(owner, way)
         for original in list(self._made):
             # A script that is run again has another one now, and all of its first run would be held by this.
-            if not is_of_a_module(original):
+            if way != DIRECT and not is_of_a_module(original):
                 self._made.pop(original, None)
 
-    def tells_outermost(self) -> bool:
+    def is_clear(self) -> bool:
         """Tell whether each function of those that count, as ``LOOKS`` has them, was always the outermost or never."""
         return all(
-            tells_outermost(names_of(owner).get(name))
+            direct.is_clear(names_of(owner).get(name))
             for owner in self._living()
             for name in self._names
         )
@@ -102,26 +100,32 @@ class CountedMethods:
             if is_ours and counter_of(now) is not self._counter:
                 continue
             if is_ours:
-                add_what_is_left(now, self._counter)
+                direct.add_what_is_left(now, self._counter)
             wanted = given_back(now) if is_ours else now
+            if is_ours and direct.looks(now):
+                # It comes back: the program may hold on to it.
+                self._made.setdefault(wanted, {}).setdefault(LOOKS, now)
             if way == DIRECT and is_ours:
-                wanted = handed_on(wanted, put_directly(now, wanted, self._counter))
-            elif way in (BRIEF, LOOKS):
-                wanted = handed_on(wanted, self._made_of(wanted)[way])
+                wanted = direct.put_directly(now, wanted, self._counter)
+            elif way != DIRECT:
+                direct.put_looking(self._made_of(wanted, LOOKS))
+                if way != AWAY:
+                    wanted = handed_on(wanted, self._made_of(wanted, way))
             put_in_class(owner, name, wanted)
 
-    def _made_of(self, original: Any) -> dict[int, Any]:
+    def _made_of(self, original: Any, way: int) -> Any:
         """Return what counts in its place; made once for functions of a module, and kept as long as that is there."""
-        made = self._made.get(original)
-        if made is None:
+        made = self._made.get(original, {})
+        if way not in made:
             counter = self._counter
-            made = {
-                LOOKS: counting(original, counter),
-                BRIEF: counting_in_brief(original, counter, counter.calls),
-            }
+            made[way] = (
+                counting(original, counter)
+                if way == LOOKS
+                else counting_in_brief(original, counter, counter.calls)
+            )
             if is_of_a_module(original):
                 self._made[original] = made
-        return made
+        return made[way]
 
     def remove(self) -> None:
         """Give every class its own methods back, where nobody has replaced ours."""
@@ -157,7 +161,7 @@ class CountedMethods:
             self._keep(owner)
         if self._turns is not None and self._turns.way == DIRECT:
             # It may be called by what counts directly.
-            self._turns.put(LOOKS)
+            self._turns.begin()
 
     def _keep(self, owner: type) -> None:
         # In C, as in ``EventCounter``.

@@ -11,7 +11,7 @@ from _thread import get_ident
 
 from .. import dynamo
 from ..counters import counter
-from .calls import dressed, take_names, takes_self_and_one_more
+from .dressing import dressed, take_names, takes_self_and_one_more
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

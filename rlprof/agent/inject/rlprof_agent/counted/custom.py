@@ -7,8 +7,9 @@ from types import BuiltinFunctionType, FunctionType
 from .. import layout
 from ..counters import counter, stated
 from ..stand_ins import MethodStandIn
-from .calls import counting, is_counting, original_of
+from .calls import counting
 from .class_methods import is_method
+from .dressing import is_counting, original_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import allocate_lock, get_ident
 
 from ..counters import counter, counters_of
-from .calls import in_place_of
+from .dressing import in_place_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

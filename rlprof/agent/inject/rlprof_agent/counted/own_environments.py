@@ -7,11 +7,12 @@ that is changed; the first result says whether it is a step at all.
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 from sys import _getframe
 from types import FunctionType
 
 from .. import aside, foreign_errors
-from ..counters import EventCounter, counter, stated
+from ..counters import FIRST_THREAD, EventCounter, counter, stated
 from ..plain_reads import (
     beside_torch_modes,
     classes_of,
@@ -25,13 +26,12 @@ from .calls import (
     counting_in_brief,
     given_back,
     handed_on,
-    in_place_of,
-    is_counting,
     is_of_a_module,
     put_in_class,
-    takes_self_and_one_more,
 )
-from .part_time import AWAY, BRIEF, LOOKS, PartTime, cost_of_a_call
+from .direct import add_what_is_left, counting_directly
+from .dressing import in_place_of, is_counting, takes_self_and_one_more
+from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -76,13 +76,19 @@ class OwnEnvironment:
         """Kept, so that their numbers are nobody else's."""
         self._owner, self._name, self.original = owner, name, original
         self._counter = counter
-        self.counted = _counted(original, self, counter)
-        self.in_brief = counting_in_brief(original, counter, _calls)
+        self.others = [0]
+        """Calls from other places, since all were last looked at."""
+        self._ways = {
+            AWAY: original,
+            BRIEF: counting_in_brief(original, counter, _calls),
+            LOOKS: _counted(original, self, counter),
+            DIRECT: counting_directly(original, self, [None, None], None),
+        }
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         if not self.places:
-            put_in_class(self._owner, self._name, self.counted)
+            put_in_class(self._owner, self._name, self._ways[LOOKS])
             _take_turns(self._counter)
         lines = range(first, last + 1)
         for each in (code, *_comprehensions(code, lines)):
@@ -92,17 +98,34 @@ class OwnEnvironment:
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``, unless the program has put something else in its place."""
-        ours = (self.original, self.counted, self.in_brief)
-        wanted = {LOOKS: self.counted, BRIEF: self.in_brief}.get(way, self.original)
+        wanted = self._ways[way]
         if _is_aside or (self.is_judged and not self.size):
             wanted = self.original
+        if way == LOOKS:
+            self.others[0] = 0
         now = names_of(self._owner).get(self._name)
-        if now is not wanted and any(now is each for each in ours):
+        if now is not wanted and self.has(now):
+            add_what_is_left(now, self)
             if now is not self.original:
                 given_back(now)
             if wanted is not self.original:
                 handed_on(self.original, wanted)
             put_in_class(self._owner, self._name, wanted)
+
+    def has(self, function: Any) -> bool:
+        """Tell whether it is the method, or counts it."""
+        return any(function is each for each in self._ways.values())
+
+    def is_clear(self) -> bool:
+        """Tell whether all calls are steps, as far as was looked."""
+        return self.is_judged and not self.others[0]
+
+    def add(self, made: list[int]) -> None:
+        """Count calls that were ``made`` directly; none of them is left there."""
+        number, made[0] = made[0], 0
+        _calls[0] += number
+        steps = number * self.size
+        self._counter.cell[0] += steps
 
     def judge(self, stepped: Any, result: Any) -> int:
         """The steps that the first call has made; without any it is the last that is looked at."""
@@ -119,7 +142,7 @@ class OwnEnvironment:
         """As ``EventCounter.__reduce__``: a copy counts for nobody."""
         from types import SimpleNamespace
 
-        return SimpleNamespace, (), {"size": 1, "places": {}}
+        return SimpleNamespace, (), {"size": 1, "places": {}, "others": [0], "add": callable}
 
 
 def step_aside() -> None:
@@ -191,7 +214,7 @@ def _lines_before_3_10(code: CodeType) -> Iterator[tuple[int, int, int]]:
 
 def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
     for own in _found:
-        if found in (own.counted, own.in_brief, own.original):
+        if own.has(found):
             return own
     code = found.__code__
     can_be = (
@@ -281,6 +304,7 @@ def _name(value: Any) -> str:
 def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
     """Counts what is called from the places of ``own``, and passes on what others do: a search makes steps, too."""
     frame_above, number_of, places, calls = _getframe, id, own.places, _calls
+    others, thread, first = own.others, get_ident, FIRST_THREAD
     nowhere: tuple[int, ...] = ()
     __class__ = None
 
@@ -302,7 +326,11 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             size = own.size or own.judge(self, result)
+            if thread() != first:
+                counter.is_elsewhere = True
             counter.cell[0] += size
+        else:
+            others[0] += 1
         return result
 
     def several(*args: Any, **kwargs: Any) -> Any:
@@ -322,7 +350,11 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             size = own.size or own.judge(args[0] if args else None, result)
+            if thread() != first:
+                counter.is_elsewhere = True
             counter.cell[0] += size
+        else:
+            others[0] += 1
         return result
 
     return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)

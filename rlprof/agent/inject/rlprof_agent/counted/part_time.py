@@ -1,13 +1,16 @@
 """Calls that are counted in a part of the time, where counting them all would cost the program too much.
 
-A turn lasts from one stack of the probe to the next. In most turns nothing of ours is there, and what is counted goes on at the
-pace of the last turn in which it was: all calls of the method by the least that can count them, or, now and then, with a look
-at where each call comes from. When the next of these comes is drawn, so that no rhythm of the program's can hide in between.
+A turn lasts from one stack of the probe to the next. What dear is are looks at where each call comes from. So in most turns calls are counted
+directly, where earlier looks have told that each is a step, or none. Where that cannot be told, or costs too much as well, nothing of ours
+is there in most turns, and what is counted goes on at the pace of the last turn in which it was: all calls of the method by the least
+that can count them, or, now and then, with a look. When the next of these comes is drawn, so that no rhythm of the program's can hide
+in between.
 """
 
 from __future__ import annotations
 
 import sys
+from _thread import _count as _other_threads
 
 from .. import layout
 from ..counters import so_far
@@ -48,6 +51,12 @@ _ONE_LOOKS = 4
 """Counted turns of which one looks."""
 _MOST_TURNS = 200
 """One of so many at least is counted."""
+_DIRECT_TURNS = 50
+"""Turns on average in which calls are counted directly, before they are looked at anew."""
+_BESIDE_THREADS = 0.03
+"""Largest share that counting directly may take where other threads live: they may make steps while the main thread waits, and has no turns."""
+_THREAD_TURNS, _MOST_THREADS = 50, 10
+"""Turns that are counted with a look after a thread has begun, and threads to begin before that ends: those of many programs make no steps."""
 _OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
 """Changes of the way after which they become rarer, by the fifth power: 1000 take two days. From Python 3.13 on attributes of a class that
 was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
@@ -61,7 +70,7 @@ _TO_BE_APART = 3
 """Times that what is in between is reckoned anew, to be known to a ns."""
 
 AWAY, BRIEF, LOOKS, DIRECT = range(4)
-"""How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps; and, of threads, as ``in_threads`` says."""
+"""How calls are counted in a turn: not; all of them, beside; all of them, and in the counter those that are steps; those that are steps, without a look."""
 
 _all: list[TakesTurns] = []
 _ever: list[PartTime] = []
@@ -106,6 +115,13 @@ def begin() -> None:
         each.begin()
 
 
+def thread_begins() -> None:
+    """The program starts a thread, which may make steps while the main thread waits, and has no turns."""
+    for each in _ever:
+        if is_enrolled(each):
+            each.thread_begins()
+
+
 def cost_ns() -> int:
     """Time that counting calls has taken up to now, in between those of the program, where all of them are counted."""
     return round(sum(each.cost_ns for each in _ever))
@@ -126,8 +142,8 @@ def longer_ns(call_ns: float, between_ns: float) -> float:
 
 
 class PartTime:
-    """Has ``parts`` ``put`` the functions that count in a way in their places. In each way but ``AWAY`` they add all calls to
-    ``calls``.
+    """Has ``parts`` ``put`` the functions that count in a way in their places, and tell by ``is_clear`` whether they can do so directly. In
+    each way but ``AWAY`` they add calls to ``calls``: all of them, or steps alone in ``DIRECT``.
     """
 
     def __init__(self, counter: EventCounter, calls: list[int], call_ns: float) -> None:
@@ -147,8 +163,8 @@ class PartTime:
         self._turns_ns = 0
         """CPU time of those that were not summed up yet."""
         self._own_ns = 0
-        self._cost, self._looking_cost = 0.0, 0.0
-        """Part that counting takes of a turn that is counted, and of one that looks at each call."""
+        self._cost, self._looking_cost, self._direct_cost = 0.0, 0.0, 0.0
+        """Part that counting takes of a turn that is counted, of one that looks at each call, and of one whose steps are counted directly."""
         self.changes = 0
         """How often the way was changed."""
         self._put_ns = 0.0
@@ -158,7 +174,11 @@ class PartTime:
         self._steps, self._among = 0.0, 0.0
         """In a turn that looks: steps, and calls. The last one weighs most."""
         self._left = 0
-        """Turns until the next that is counted."""
+        """Turns until the next that is counted, or looked at where they are counted directly."""
+        self._looking = 0
+        """Turns that are to be looked at, for a thread has begun."""
+        self._threads = 0
+        """How often one has."""
         self._until_look = 0
         self._owed = 0.0
         self._drawn = 1
@@ -176,6 +196,11 @@ class PartTime:
         """Return what so many calls have taken longer that were looked at, where the program does much in between."""
         return calls * LOOKING * IN_BETWEEN * self._call_ns
 
+    @property
+    def is_clear(self) -> bool:
+        """True if looks have told of all functions whether their calls are steps."""
+        return all(part.is_clear() for part in self.parts)
+
     def leave(self) -> None:
         """Take no more turns: nothing is counted any more."""
         if self in _all:
@@ -187,12 +212,22 @@ class PartTime:
         self._is_whole = False
         self._turns_ns, self._until_sum = 0, 1
 
+    def thread_begins(self) -> None:
+        """See that its calls are counted, if the main thread waits from now on."""
+        if self.way in (AWAY, BRIEF) and self._threads < _MOST_THREADS:
+            self._threads += 1
+            self.begin()
+            self._looking = _THREAD_TURNS
+
     def turn(self, own_ns: int) -> None:
         """A turn has ended in which the thread had so much CPU time."""
         before = self._seen
         self._own_ns += own_ns
         if self.way == DIRECT:
-            pass  # All are counted, whoever makes them.
+            self._left -= 1
+            # Those of threads are looked at anew as ``in_threads`` says.
+            if self._left <= 0 and not self._counter.is_elsewhere:
+                self._put_next()
         elif self.way == AWAY:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
             steps, calls = self._counts()
@@ -212,14 +247,9 @@ class PartTime:
             # Fewer than before where those of an evaluation were taken out.
             self._learn(max(0, steps - before[0]), calls - before[1], self._turns_ns)
             self._turns_ns = 0
-            self._left = self._drawn_turns(own_ns)
-            if self._left > 0 and self._pace is not None:
-                self.put(AWAY)
-                if not self._rests:
-                    _tell_that_steps_are_estimated()
-            elif self._steps:
-                self._put_next()
-            self._until_sum = AT_ONCE if self.way == LOOKS and not self._is_dear else 1
+            self._put_after(own_ns)
+            stays = not self._is_dear or self._counter.is_elsewhere
+            self._until_sum = AT_ONCE if self.way == LOOKS and stays else 1
         self._seen = self._counts()
 
     def _learn(self, steps: int, calls: int, own_ns: int) -> None:
@@ -245,21 +275,43 @@ class PartTime:
         is_known = self._pace is not None and not (self._is_dear and self._pace)
         if self.way == BRIEF or is_known or self._rests:
             self._pace = made / max(own_ns - calls * call_ns, 0.1 * own_ns)
+        direct_ns = IN_BETWEEN * self._call_ns
         part = _OF_THE_LAST if self._cost else 1.0
+        if self.way == LOOKS:
+            self._direct_cost += part * (steps * direct_ns / own_ns - self._direct_cost)
         on_average_ns = ((_ONE_LOOKS - 1) * brief_ns + looking_ns) / _ONE_LOOKS
         self._cost += part * (calls * on_average_ns / own_ns - self._cost)
         self._looking_cost += part * (calls * looking_ns / own_ns - self._looking_cost)
 
-    def _drawn_turns(self, own_ns: int) -> int:
-        """How many are not counted until the next is."""
+    def _put_after(self, own_ns: int) -> None:
+        """Go on in another way after a turn that was counted."""
         cost, most = self._cost, self._most_cost
         if self._rests:
             cost, most = self._looking_cost, RESTING_COST
-        if cost <= most or self._counter.is_elsewhere:
+        is_elsewhere = self._counter.is_elsewhere
+        self._looking -= 1
+        most_direct = _BESIDE_THREADS if _other_threads() else MOST_COST
+        is_cheap = self._direct_cost <= most_direct or is_elsewhere
+        if self.way == LOOKS and is_cheap and self._looking_cost > most and self.is_clear:
+            self._left = self._drawn_turns(_DIRECT_TURNS)
+            self.put(DIRECT)
+            return
+        wanted = (cost + 2 * self._put_ns / own_ns) / most if cost > most else 0.0
+        self._left = self._drawn_turns(min(wanted, _MOST_TURNS))
+        is_bound = is_elsewhere or self._looking > 0
+        if self._left > 0 and self._pace is not None and not is_bound:
+            self.put(AWAY)
+            if not self._rests:
+                _tell_that_steps_are_estimated()
+        elif self._steps:
+            self._put_next()
+
+    def _drawn_turns(self, on_average: float) -> int:
+        """How many are to pass until the next that is counted, or looked at."""
+        if not on_average:
             return 0
-        wanted = (cost + 2 * self._put_ns / own_ns) / most
-        turns = min(wanted, _MOST_TURNS) * rarer_after(self.changes)
         self._drawn = drawn_after(self._drawn)
+        turns = on_average * rarer_after(self.changes)
         return round(as_part(self._drawn) * 2 * (turns - 1))
 
     @property
@@ -278,7 +330,8 @@ class PartTime:
 
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
-        must_look = self._counter.is_elsewhere or self._rests
+        must_look = self._counter.is_elsewhere or self._rests or self._looking > 0
+        must_look |= self.way == DIRECT
         self.put(BRIEF if self._until_look and self._is_dear and not must_look else LOOKS)
         self._is_whole = True
 

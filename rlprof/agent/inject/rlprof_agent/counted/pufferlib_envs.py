@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..counters import counter, stated
-from .calls import dressed
 from .class_methods import CountedMethods
+from .dressing import dressed
 from .gymnasium_envs import stop_counting_envs, without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.

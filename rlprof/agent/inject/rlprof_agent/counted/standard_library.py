@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import aside, stand_ins
 from ..counters import counter
-from .calls import dressed
+from .dressing import dressed
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from .. import current_agent, dynamo, foreign_errors
 from ..real import time
 from ..sync_sites import SyncSites
 from . import part_time
-from .calls import dressed, put_in_class
+from .calls import put_in_class
+from .dressing import dressed
 from .read_turns import ReadTurns
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.

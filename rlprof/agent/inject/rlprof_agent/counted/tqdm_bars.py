@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import aside
 from ..counters import MOST_AT_ONCE, counter
-from .calls import in_place_of
+from .dressing import in_place_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

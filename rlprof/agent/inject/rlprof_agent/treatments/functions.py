@@ -12,7 +12,7 @@ from dis import findlinestarts
 from types import CodeType, FunctionType
 
 from ..code_files import file_of
-from ..counted.calls import is_counting, original_of
+from ..counted.dressing import is_counting, original_of
 from ..layout import TREATED_FILE
 from ..plain_reads import MISSING, in_classes
 from ..real import gc, sys, time
