@@ -9,12 +9,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Final
 
+from rlprof.model.crash import STOPPED_BY
 from rlprof.recording.target import FORWARDED
-
-_CUT_SHORT: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals by which somebody asks for the end: others, such as a scheduler's SIGUSR1, were meant for the training."""
 
 
 class CutShortError(BaseException):
@@ -63,7 +60,8 @@ class Ending:
         if not self._has_begun:
             signal.signal(signum, signal.SIG_DFL)
             os.kill(os.getpid(), signum)
-        elif self._can_be_cut_short and signum in _CUT_SHORT:
+        elif self._can_be_cut_short and signum in STOPPED_BY:
+            # Others, such as a scheduler's SIGUSR1, were meant for the training.
             raise CutShortError
 
 

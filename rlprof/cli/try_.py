@@ -158,7 +158,7 @@ def try_(
     if ended.failure is not None:
         _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
     # What has failed may have been harmed by us, and may fail again.
-    elif conductor.restarts and not ended.was_told_to_end and not has_failed:
+    elif conductor.restarts and conductor.has_ended_it and not ended.was_told_to_end:
         _try_by_runs(conductor, settings)
     report = load_report(run_file)
     if output is None and is_worth_keeping(report):
@@ -172,7 +172,7 @@ def try_(
 
 def _has_failed(ended: RunEnd, *, has_ended_it: bool) -> bool:
     """Tell whether the training ended in an error of its own; ``has_ended_it``: we have asked it to end."""
-    return ended.exit_code != 0 and not (has_ended_it or ended.was_told_to_end)
+    return ended.exit_code != 0 and not (has_ended_it or ended.was_stopped)
 
 
 def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:

@@ -141,7 +141,8 @@ class Conductor:
         if self._end.has_begun:
             bench.terminate_all()  # Its workers, where it has left without them.
         if self._made is None and self.failure is None:
-            self.failure = words.ended_too_early()
+            stopped = bench.is_told_to_end
+            self.failure = words.stopped_too_early() if stopped else words.ended_too_early()
 
     # The plan
 

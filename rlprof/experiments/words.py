@@ -133,6 +133,14 @@ def ended_too_early() -> MeasureError:
     )
 
 
+def stopped_too_early() -> MeasureError:
+    return MeasureError(
+        "the training was stopped before its steady phase had begun, or was long enough: nothing was tried",
+        slug="try-stopped-early",
+        hint="let it train on the next time: a try takes 10 s of steady training and 10 to 30 s for each finding, and ends it by itself",
+    )
+
+
 def training_failed(exit_code: int) -> MeasureError:
     return MeasureError(
         f"the training ended with exit code {exit_code} before all was tried",

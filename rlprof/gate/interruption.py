@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from rlprof.model.crash import STOPPED_BY
+
+ENDING: Final = tuple(sorted(STOPPED_BY))
 
 
 class Interrupted(BaseException):

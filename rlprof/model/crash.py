@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from signal import SIGHUP, SIGPIPE, Signals
+from signal import Signals
 from typing import Final, NamedTuple
 
 from rlprof.errors import EXIT_SIGNAL
 from rlprof.model.recording import POOLED, Process
 
-STOPPED_BY: Final = frozenset({Signals.SIGINT, Signals.SIGTERM})
-"""Signals that end a program because somebody wants it to: Ctrl-C, a scheduler, a parent."""
+STOPPED_BY: Final = frozenset({Signals.SIGINT, Signals.SIGTERM, Signals.SIGHUP, Signals.SIGQUIT})
+"""Signals that end a program because somebody wants it to: Ctrl-C, a scheduler or a parent, a terminal that is closed, Ctrl-\\."""
 
-
-STOPPED_WORKER_BY: Final = STOPPED_BY | {SIGHUP, SIGPIPE}
+_STOPPED_WORKER_BY: Final = STOPPED_BY | {Signals.SIGPIPE}
 
 
 class DeadWorker(NamedTuple):
@@ -44,9 +43,19 @@ def signal_of(exit_code: int | None) -> Signals | None:
         return None
 
 
+def is_stopped_by(exit_code: int | None) -> bool:
+    """Tell whether a signal ended a program with this exit code that somebody ends programs by."""
+    return signal_of(exit_code) in STOPPED_BY
+
+
+def is_worker_stopped_by(exit_code: int | None) -> bool:
+    """The same of a worker, which ends as its pipe is closed, too."""
+    return signal_of(exit_code) in _STOPPED_WORKER_BY
+
+
 def is_bad_end(exit_code: int | None) -> bool:
     """Tell whether a program with this exit code failed, and was not just stopped."""
-    return bool(exit_code) and signal_of(exit_code) not in STOPPED_BY
+    return bool(exit_code) and not is_stopped_by(exit_code)
 
 
 NOTICED_AFTER_US: Final = 2_000_000
@@ -55,7 +64,7 @@ NOTICED_AFTER_US: Final = 2_000_000
 
 def has_died(process: Process) -> bool:
     """Tell whether it is a worker of multiprocessing that ended badly, and was not stopped."""
-    return _ended_badly(process) and signal_of(process.exit_code) not in STOPPED_WORKER_BY
+    return _ended_badly(process) and not is_worker_stopped_by(process.exit_code)
 
 
 def is_missed(process: Process, from_us: int) -> bool:
@@ -64,7 +73,7 @@ def is_missed(process: Process, from_us: int) -> bool:
     """
     return (
         _ended_badly(process)
-        and signal_of(process.exit_code) in STOPPED_WORKER_BY
+        and is_worker_stopped_by(process.exit_code)
         and abs((process.ended_us or 0) - from_us) <= NOTICED_AFTER_US
     )
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from types import FrameType
 
+from rlprof.model.crash import is_stopped_by
 from rlprof.model.recording import Note
 from rlprof.recording.dispositions import forget_faults, hold_back_faults
 from rlprof.recording.output_tap import OutputTap
@@ -28,6 +29,7 @@ LAST_READS_S = 0.5
 """For these reads. What our own reader has not taken by then goes on in a process of its own."""
 
 ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+"""Signals that tell a program to end, whatever it does with them. Not SIGQUIT, by which many print their stacks and go on."""
 
 _CHANGES = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
 
@@ -109,6 +111,11 @@ class Escort:
                 self._terminal = TerminalWitness(self._target.pid, ENDING - self._ignored)
                 self._selector.register(self._terminal.fd, selectors.EVENT_READ, _do_nothing)
         return self._target
+
+    @property
+    def was_stopped(self) -> bool:
+        """Tell whether the target was to end, for all that is known: a signal came for it, or has ended it."""
+        return self.was_told_to_end or is_stopped_by(self.target.exit_code)
 
     @property
     def own_pids(self) -> list[int]:

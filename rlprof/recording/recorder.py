@@ -63,6 +63,8 @@ class RunEnd:
     """Error that ended the recording early; the target was not touched by it."""
     was_told_to_end: bool
     """True if a signal came for it, which it may have met before it could die of it."""
+    was_stopped: bool
+    """The same, or it died of one that somebody sent it alone."""
 
 
 class Recorder:
@@ -133,7 +135,7 @@ class Recorder:
             keep_texts=self._store.keep_texts,
             keep=self._store.keep_experiments,
             end_target=self._end_target,
-            is_told_to_end=lambda: self._escort.was_told_to_end,
+            is_told_to_end=lambda: self._escort.was_stopped,
         )
         self._experiments = Experimenting(experimenter, bench, self._guard)
 
@@ -175,7 +177,11 @@ class Recorder:
     def _end_of(self, exit_code: int) -> RunEnd:
         escort = self._escort
         return RunEnd(
-            exit_code, escort.target.exit_signal, self._store.failure, escort.was_told_to_end
+            exit_code,
+            escort.target.exit_signal,
+            self._store.failure,
+            was_told_to_end=escort.was_told_to_end,
+            was_stopped=escort.was_stopped,
         )
 
     def close(self) -> None:

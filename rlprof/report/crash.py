@@ -10,11 +10,11 @@ from typing import Final
 from rlprof.errors import exit_code_of_signal
 from rlprof.model.calibration import calibrated
 from rlprof.model.crash import (
-    STOPPED_WORKER_BY,
     Crash,
     DeadWorker,
     is_bad_end,
     is_missed,
+    is_worker_stopped_by,
     signal_of,
 )
 from rlprof.model.profile import Phase, PhaseKind, Profile
@@ -85,10 +85,9 @@ def _dead_workers(
 
 def _is_death(process: Process, *, has_failed: bool, left_us: int) -> bool:
     """Tell whether a process with an exit code other than 0 was not just stopped, ``left_us`` before the run ended."""
-    signal = signal_of(process.exit_code)
-    if signal in STOPPED_WORKER_BY:
+    if is_worker_stopped_by(process.exit_code):
         return False
-    if signal != SIGKILL and has_failed:
+    if signal_of(process.exit_code) != SIGKILL and has_failed:
         return True
     return process.start_method in POOLED and left_us >= _BEFORE_THE_END_US
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from rlprof.errors import RunFileError, exit_code_of_signal
 from rlprof.model.activity import BoundBy, HostLoad
+from rlprof.model.crash import is_stopped_by
 from rlprof.model.gauges import HOST_CPU_US
 from rlprof.model.profile import Interval
 from rlprof.model.recording import Recording
@@ -131,11 +131,6 @@ def _taken_share(recording: Recording, steady: Span | None, load: HostLoad) -> f
 
 # --- climbing: the training is recorded with one number of workers after the other --------------
 
-_STOPPED: Final = frozenset(
-    map(exit_code_of_signal, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-)
-"""Exit codes of a run that somebody stopped: then the rest of the ladder is not wanted either."""
-
 
 @dataclass(frozen=True, slots=True)
 class Climb:
@@ -173,21 +168,21 @@ class Ladder:
                 continue
             self._tell(f"{wording.counted(workers, 'worker', 'workers')} (run {number} of {total})")
             try:
-                run, was_told_to_end = self._run(workers, round_number)
+                run, was_stopped = self._run(workers, round_number)
             except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
                 return Climb(tuple(runs), exit_code_of_signal(signal.SIGINT))
             runs.append(run)
-            if run.exit_code in _STOPPED:
-                return Climb(tuple(runs), run.exit_code)
-            if was_told_to_end:
+            if was_stopped:  # The rest of the ladder is not wanted either.
                 # One that meets the signal in its interpreter's start ends with another code.
-                return Climb(tuple(runs), exit_code_of_signal(signal.SIGINT))
+                is_by_signal = is_stopped_by(run.exit_code)
+                code = run.exit_code if is_by_signal else exit_code_of_signal(signal.SIGINT)
+                return Climb(tuple(runs), code)
             if run.failed:
                 failed.add(workers)
         return Climb(tuple(runs))
 
     def _run(self, workers: int, round_number: int) -> tuple[LadderRun, bool]:
-        """The run, and whether it was told to end before its time."""
+        """The run, and whether somebody stopped it before its time."""
         settings = self._settings(workers)
         started = time.monotonic()
         outcome = record(settings)
@@ -208,7 +203,7 @@ class Ladder:
                 why_no_sps=error.message,
             )
         self._tell(f"{_outcome(run)}, {time.monotonic() - started:.1f} s")
-        return run, outcome.was_told_to_end
+        return run, outcome.was_stopped
 
 
 def climbing_order(counts: Sequence[int], rounds: int) -> Iterator[tuple[int, int]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rlprof.discovery import discover_renderers
+from rlprof.errors import exit_code_of_signal
 from rlprof.history.rows import HistoryRow, read_row
 from rlprof.model.crash import Crash, DeadWorker
 from rlprof.model.profile import PhaseKind
@@ -78,6 +80,14 @@ def test_a_program_that_was_told_to_end_may_do_so_with_any_exit_code(code):
     # Its workers do so, too, however long it takes to clear up.
     assert said(with_worker(told, code, after_s=8.5)) == ""
     assert "worker 1001 ended with exit code" in said(with_worker(told, code, after_s=3.0))
+
+
+@pytest.mark.parametrize("by", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_a_program_that_somebody_stops_has_not_crashed(by):
+    """By Ctrl-C, a scheduler, a terminal that is closed, or Ctrl-\\."""
+    code = exit_code_of_signal(signal.Signals[by])
+
+    assert said(a_training().with_run(exit_code=code).recording()) == ""
 
 
 def test_a_program_that_is_killed_once_it_was_told_to_end_is_a_crash():

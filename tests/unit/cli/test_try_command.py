@@ -187,7 +187,7 @@ def test_all_treatments_are_listed_with_what_they_try(command_line):
 
 
 @pytest.mark.parametrize(
-    ("exit_code", "has_ended_it", "was_told_to_end", "has_failed"),
+    ("exit_code", "has_ended_it", "was_stopped", "has_failed"),
     [
         (0, False, False, False),
         (1, False, False, True),
@@ -196,8 +196,8 @@ def test_all_treatments_are_listed_with_what_they_try(command_line):
     ],
 )
 def test_a_training_has_failed_where_nobody_has_ended_it(
-    exit_code, has_ended_it, was_told_to_end, has_failed
+    exit_code, has_ended_it, was_stopped, has_failed
 ):
-    ended = RunEnd(exit_code, None, None, was_told_to_end)
+    ended = RunEnd(exit_code, None, None, was_stopped, was_stopped)
 
     assert _has_failed(ended, has_ended_it=has_ended_it) == has_failed

@@ -694,6 +694,17 @@ def test_a_training_that_ends_before_there_is_a_plan_is_told_so(play):
     assert world.stopped_planner
 
 
+def test_a_training_that_somebody_stops_before_there_is_a_plan_is_told_so(play):
+    world = World({}, [ONE])
+    conductor, _ = play(world, stop=lambda _: world.asked_at_s)
+    world.is_told_to_end = True
+
+    conductor.target_ended(world)
+
+    assert conductor.failure is not None
+    assert conductor.failure.slug == "try-stopped-early"
+
+
 def test_once_somebody_ends_the_training_nothing_is_treated_any_more(play):
     world = World({"first": 0.5}, [ONE])
 

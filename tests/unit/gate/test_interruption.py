@@ -9,7 +9,7 @@ import pytest
 from rlprof.gate.interruption import Interrupted, interruptible, shielded
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_ends_once_and_handlers_are_put_back(signum):
     before = signal.getsignal(signum)
     tidied = []

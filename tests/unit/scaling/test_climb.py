@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlprof.errors import RunFileError, exit_code_of_signal
+from rlprof.model.crash import is_stopped_by
 from rlprof.recording.recorder import RunEnd
 from rlprof.recording.settings import RecordingSettings
 from rlprof.scaling import ladder as ladders
@@ -18,7 +19,7 @@ Ending = Callable[[int], RunEnd]
 
 
 def an_end(exit_code: int = 0, *, told_to_end: bool = False) -> RunEnd:
-    return RunEnd(exit_code, None, None, told_to_end)
+    return RunEnd(exit_code, None, None, told_to_end, told_to_end or is_stopped_by(exit_code))
 
 
 @pytest.fixture
@@ -63,8 +64,9 @@ def test_a_number_that_failed_is_not_run_again(climbed):
     assert workers_of(found) == [1, 2, 4, 4, 1]
 
 
-def test_a_run_that_a_signal_ended_ends_the_ladder_with_its_code(climbed):
-    ended = exit_code_of_signal(signal.SIGTERM)
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_run_that_a_signal_ended_ends_the_ladder_with_its_code(climbed, by):
+    ended = exit_code_of_signal(by)
 
     found, _ = climbed(lambda workers: an_end(exit_code=ended if workers == 2 else 0))
 
