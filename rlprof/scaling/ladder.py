@@ -216,6 +216,8 @@ def climbing_order(counts: Sequence[int], rounds: int) -> Iterator[tuple[int, in
 
 
 def _outcome(run: LadderRun) -> str:
+    if is_stopped_by(run.exit_code):
+        return "stopped"
     if run.failed:
         return f"failed with exit code {run.exit_code}"
     if run.sps is None:

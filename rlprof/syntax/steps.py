@@ -24,7 +24,7 @@ _MOST_STATEMENTS: Final = 1_000
 def step_calls(module: SourceModule, line: int) -> tuple[StepCall, ...]:
     """The calls that may step an environment, in the function that ``line`` lies in.
 
-    ``obs, reward, over = world.step(action)`` is one if another method of ``world`` gives an observation too, and if
+    ``obs, reward, over = world.step(action)`` is one if another method of ``world``, or an attribute, gives an observation too, and if
     the action is computed from the observation or from ``world``; ``[world.step(action) for world, action in zip(worlds, actions)]``
     is one for each of ``worlds`` if another method of theirs is called, and the actions are computed from what it gave.
     """
@@ -140,12 +140,12 @@ def _closure(
 
 
 def _is_begun(around: Iterable[_Assignment], seen: set[str], owner: str, method: str) -> bool:
-    """Tell whether another method of ``owner`` gives the observation, too."""
+    """Tell whether another method of ``owner``, or an attribute, gives the observation, too."""
     return any(
-        of == owner and name != method
+        name.startswith(f"{owner}.") and name != f"{owner}.{method}"
         for each in around
         if each.target in seen
-        for of, name in each.calls
+        for name in each.mentions
     )
 
 

@@ -22,6 +22,13 @@ def found(text: str) -> str:
 
 
 STEPS = {
+    "an attribute gives what comes first": """
+        def train(envs, policy):
+            seen = envs.state
+            while True:
+                moves = policy(seen)
+                seen, gains, over = envs.step(moves)  # here
+        """,
     "a function of the program's own makes the same of what begins and of what comes next": """
         def run(env, agent):
             seen, _ = env.reset()
