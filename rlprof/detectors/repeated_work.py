@@ -42,8 +42,8 @@ OF_A_PART: Final = Range(0.3, 1.0)
 AROUND: Final = Range(0.0, 0.5)
 """The same of a line that does nothing but call it."""
 
-OF_TURNS: Final = Range(0.0, 0.98)
-"""Part of what is computed anew in each turn of a loop that goes, where nobody knows how many there are: nothing of one turn, nearly all of many."""
+MOST_OF_TURNS: Final = 0.98
+"""Most part of what is computed anew in each turn of a loop that goes, where nobody knows how many there are."""
 
 MOST_OF_A_LINE: Final = 0.5
 """Part of a line's time from which on it is that of what it calls."""
@@ -137,27 +137,26 @@ def _how_to_keep(repeated: RepeatedWork) -> str:
 def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Finding:
     whole, total = profile.critical.wall_us, sum(invariant.weights.values())
     name, line = _called(invariant.pure.function), heaviest_line(invariant.weights)
-    turns = (
-        min((number for number in invariant.turns if number), default=0)
-        if None not in invariant.turns
-        else 0
-    )
+    turns = min(invariant.turns)
+    least = 1 - 1 / max(1, turns.least)
+    removable = Range(least, least if turns.is_exact else max(least, MOST_OF_TURNS))
+    each_turn = f"each of {turns.least} turns" if turns.is_exact else "each turn"
     nodes = profile.steady.subtrees(invariant.nodes)
     inputs = ", ".join(sorted(invariant.inputs)[:_SHOWN])
     callers = " and ".join(sorted(invariant.between))
     by, hand = (f"by {callers} ", f", and hand the result to {callers}") if callers else ("", "")
     return Finding(
         title=_with_place([f"{name} is computed anew in each turn"], line),
-        savings=(Saving(nodes, Range(1 - 1 / turns, 1 - 1 / turns) if turns > 1 else OF_TURNS),),
+        savings=(Saving(nodes, removable),),
         locations=lines.shown_locations(invariant.weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent in it{of_each_step(total, profile.steady_steps)}",
-            f"it is called {by}in each turn of a loop{f' of {turns}' if turns else ''}, and no turn changes what it "
+            f"it is called {by}in {each_turn} of a loop, and no turn changes what it "
             f"depends on: {inputs}",
             "it calls nothing that does more than compute",
         ),
         fix=f"Compute it once before the loop{hand}; or keep it until what it depends on changes.",
-        confidence=Confidence.MEASURED if turns else Confidence.BOUNDED,
+        confidence=Confidence.MEASURED if turns.is_exact else Confidence.BOUNDED,
     )
 
 

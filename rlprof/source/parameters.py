@@ -12,12 +12,16 @@ from typing import Final
 
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
-from rlprof.syntax.nodes import targets_of
+from rlprof.syntax.nodes import assigned
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
 _WHOLE: Final = re.compile(r"^\d[\d_]*$")
 _MOST: Final = 1e15
 """No size of a program is larger; what is may not even be computed."""
+
+
+_MOST_PRODUCTS: Final = 3
+"""Products that are made of each other."""
 
 
 class _Source(IntEnum):
@@ -60,7 +64,22 @@ class Parameters:
         """The value of the first of ``names`` that has one."""
         if self._known is None:
             self._known = self._read()
+            self._add_products(self._known)
         return next((self._known[key] for key in map(_key, names) if key in self._known), None)
+
+    def _add_products(self, known: dict[str, int]) -> None:
+        """Add what names are given that is a product of others: ``batch_size = int(num_envs * num_steps)``."""
+        for _ in range(_MOST_PRODUCTS):
+            found: dict[str, set[int | None]] = defaultdict(set)
+            for file in sorted(self._sources):
+                for name, expression in _products(self._sources[file]):
+                    if name not in known:
+                        found[name].add(self.value(expression))
+            told = {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+            new = {name: value for name, value in told.items() if value is not None}
+            known |= new
+            if not new:
+                break
 
     def _read(self) -> dict[str, int]:
         found: dict[_Source, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
@@ -89,10 +108,25 @@ def _named_numbers(text: str) -> tuple[tuple[_Source, str, int], ...]:
     )
 
 
+@lru_cache(maxsize=PARSED_FILES)
+def _products(text: str) -> tuple[tuple[str, ast.expr], ...]:
+    """Return the names that are given something else, and what."""
+    module = parse(text)
+    if module is None:
+        return ()
+    return tuple(
+        (_key(name), each.value)
+        for node in ast.walk(module.tree)
+        for each in assigned(node)
+        if not each.is_unpacked and (name := _name(each.target)) and _number(each.value) is None
+    )
+
+
 def _named(node: ast.AST) -> Iterator[tuple[_Source, str, ast.expr | None]]:
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        for target in targets_of(node):
-            yield _Source.ASSIGNMENT, _name(target), node.value
+        for each in assigned(node):
+            if not each.is_unpacked:
+                yield _Source.ASSIGNMENT, _name(each.target), each.value
     elif isinstance(node, ast.Dict):
         for key, item in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):

@@ -78,12 +78,12 @@ class Values:
                     found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 
-    def within(self, file: str, function: str) -> Mapping[str, Value]:
-        """The same of all lines of a function."""
+    def within(self, file: str, function: str = "") -> Mapping[str, Value]:
+        """The same of all lines of a function, or of the whole file."""
         found: dict[str, list[SeenValue]] = {}
         for (name, _), operands in self._at.items():
             for operand, seen in operands.items() if name == file else ():
-                if own := [look for look in seen if look.function == function]:
+                if own := [look for look in seen if not function or look.function == function]:
                     found.setdefault(operand, []).extend(own)
         return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from typing import Final, TypeGuard
 
@@ -13,6 +13,7 @@ from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, called_name
 from rlprof.syntax.nodes import assigned
 from rlprof.syntax.pure_calls import (
+    draws_at_random,
     hardly_works,
     is_built_in,
     is_computing_method,
@@ -41,11 +42,17 @@ def is_private(
     variable: str,
     attributes: Sequence[str],
 ) -> bool:
-    """Tell whether a variable of ``function``, or an attribute of its object (one name), is private; an attribute by its name alone, in all files."""
-    if len(attributes) > 1 or function is None:
+    """Tell whether a variable of ``function``, or of the file outside of all, or an attribute of the function's object (one name), is private;
+    an attribute, and a variable of the file, by its name alone in all that may name it.
+    """
+    if len(attributes) > 1:
         return False
     if attributes:
-        return all(_is_private_attribute(each, attributes[0]) for each in modules)
+        return function is not None and all(
+            _is_private_attribute(each, attributes[0]) for each in modules
+        )
+    if function is None:
+        return _is_private_in(module, module.tree, variable, is_attribute=False)
     if variable in {
         argument.arg for argument in ast.walk(function.node.args) if isinstance(argument, ast.arg)
     }:
@@ -69,7 +76,7 @@ def _is_private_in(module: SourceModule, scope: ast.AST, name: str, *, is_attrib
                 values += 1
         if _is_it(node, name, is_attribute=is_attribute):
             if isinstance(node.ctx, ast.Load):
-                if not _is_absorbed(module, node, is_attribute=is_attribute):
+                if not _is_absorbed(module, node, is_attribute, {name}):
                     return False
             else:
                 stores += 1
@@ -84,8 +91,12 @@ def _is_it(node: ast.AST, name: str, *, is_attribute: bool) -> TypeGuard[ast.Nam
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _is_absorbed(module: SourceModule, node: ast.AST, *, is_attribute: bool) -> bool:
-    """Tell whether what is read there only goes into something that is computed anew."""
+def _is_absorbed(
+    module: SourceModule, node: ast.AST, is_attribute: bool, followed: Set[str]
+) -> bool:
+    """Tell whether what is read there only goes into something that is computed anew; a part of it that has a name of its own does, too,
+    but for the names that are ``followed``.
+    """
     known = parents(module)
     while True:
         parent = known.get(node)
@@ -123,14 +134,30 @@ def _is_absorbed(module: SourceModule, node: ast.AST, *, is_attribute: bool) -> 
                 if not isinstance(call, ast.Call):
                     return False
                 return _computes_anew(module, call)
+            case ast.Assign(targets=[ast.Name(id=name)]) if not is_attribute:
+                return name in followed or _are_absorbed(module, parent, name, {*followed, name})
             case _:
                 return False
+
+
+def _are_absorbed(module: SourceModule, assignment: ast.AST, name: str, followed: Set[str]) -> bool:
+    """The same of all that reads ``name`` in the function of an ``assignment`` to it."""
+    known = parents(module)
+    scope = assignment
+    while not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+        scope = known[scope]
+    return all(
+        _is_absorbed(module, node, False, followed)
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    )
 
 
 def _computes_anew(module: SourceModule, call: ast.Call) -> bool:
     full = full_name(call.func, module.imports)
     if full:
-        return only_computes(full) and _MAY_SHARE.fullmatch(full) is None
+        computes = only_computes(full) or draws_at_random(full)
+        return computes and _MAY_SHARE.fullmatch(full) is None
     name = called_name(call)
     is_plain = isinstance(call.func, ast.Name) and is_built_in(name)
     return (is_plain and _KEEPS.fullmatch(name) is None) or name == "print"

@@ -24,6 +24,15 @@ _DO_MORE: Final = re.compile(
 )
 """Functions that draw at random, keep something, ask for it, change what they are given, or give memory as it lies."""
 
+_DRAWS: Final = re.compile(
+    r"(numpy\.random|random)\.(?!seed|set_state|setstate)\w+|torch\.(rand\w*|normal|bernoulli|multinomial|poisson|distributions\.[\w.]+)"
+)
+_DRAWING_METHODS: Final = re.compile(
+    r"bernoulli|beta|binomial|choice|choices|entropy|exponential|gamma|gauss|integers|log_prob|multinomial|normal|permutation|permuted|rand|"
+    r"randint|randn|randrange|random|random_sample|rsample|sample|shuffle|standard_normal|uniform"
+)
+"""Of generators and distributions."""
+
 _WRITES_BY: Final = frozenset(("out", "inplace", "training", "dropout_p", "max_norm", "copy"))
 """Keywords of functions that compute otherwise."""
 
@@ -82,6 +91,18 @@ def is_of_computing(full_name: str) -> bool:
 def only_computes(full_name: str) -> bool:
     """Tell whether the function of a library gives the same for the same arguments, and does nothing else."""
     return is_of_computing(full_name) and _DO_MORE.search(full_name) is None
+
+
+def draws_at_random(full_name: str) -> bool:
+    """Tell whether the function of a library draws numbers, or makes what does, and changes nothing but where they come from and what it may
+    write them to.
+    """
+    return _DRAWS.fullmatch(full_name) is not None
+
+
+def is_drawing_method(name: str) -> bool:
+    """Tell whether generators of numbers and distributions have a method of this name that does the same."""
+    return _DRAWING_METHODS.fullmatch(name) is not None
 
 
 def changes_a_heap(full_name: str) -> bool:

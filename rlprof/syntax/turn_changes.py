@@ -23,8 +23,10 @@ from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.private_names import is_private
 from rlprof.syntax.pure_calls import (
+    draws_at_random,
     is_built_in,
     is_computing_method,
+    is_drawing_method,
     is_in_place,
     is_of_computing,
     only_computes,
@@ -50,6 +52,10 @@ _REFUSED: Final = (
 
 _TRAINS: Final = frozenset({"backward", "zero_grad", "step"})
 """Methods of losses and optimizers, called with nothing: they change parameters and gradients."""
+_CLIPS: Final = frozenset({"clip_grad_norm_", "clip_grad_value_"})
+"""Functions of torch's that change gradients."""
+_READS: Final = frozenset({"parameters", "named_parameters", "buffers"})
+"""Methods of networks."""
 _TELLS: Final = frozenset({"print"})
 
 
@@ -151,7 +157,9 @@ class TurnChanges:
             if not (depends_on | roots).isdisjoint(_given_another(part.nodes)):
                 return Changes.MORE
             for target in _changed(
-                node for node in part.nodes if not self._is_own_method(node, part)
+                node
+                for node in part.nodes
+                if not (self._is_own_method(node, part) or _trains(node))
             ):
                 if not self._is_apart(target, part, roots, depends_on):
                     return Changes.MORE
@@ -170,6 +178,7 @@ class TurnChanges:
         parts += [_Part(own, other, _within(other.node)) for own, other in self._unnamed]
         seen = {id(other) for _, other in self._unnamed}
         for part in parts:
+            called_here = {id(node.func) for node in part.nodes if isinstance(node, ast.Call)}
             for node in part.nodes if not part.is_network else ():
                 if isinstance(node, _REFUSED) or (
                     isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS)
@@ -177,6 +186,8 @@ class TurnChanges:
                     return None
                 if isinstance(node, ast.withitem) and not is_no_grad(node.context_expr):
                     return None
+                if id(node) in called_here:
+                    continue  # Its call tells more.
                 called = self._called(node, part.module, known)
                 if called is None:
                     return None
@@ -202,21 +213,23 @@ class TurnChanges:
         name, full = called_name(node), full_name(node.func, module.imports)
         if isinstance(node.func, ast.Name) and name in assigned_in(*_function_body(module, node)):
             return None
-        if name in known and name not in self._functions:
+        own = [each for each in self._functions.get(name, []) if _may_be_called(each[1], node)]
+        if name in known and not own:
             return []
-        if name in self._functions:
-            return self._of_name(name)
+        if own:
+            return own if _are_plain(own) else None
         if full:
-            return [] if only_computes(full) and not writes_by_keyword(node) else None
+            is_known = only_computes(full) or draws_at_random(full) or _trains(node)
+            return [] if is_known and not writes_by_keyword(node) else None
         if isinstance(node.func, ast.Name):
             return [] if is_built_in(name) or name in _TELLS else None
-        is_known = is_computing_method(name) or is_in_place(name) or _trains(node)
+        computes = is_computing_method(name) or is_drawing_method(name)
+        is_known = computes or is_in_place(name) or _trains(node) or name in _READS
         return [] if is_known and receiver(node) is not None else None
 
     def _of_name(self, name: str) -> list[tuple[SourceModule, Function]] | None:
         found = self._functions.get(name, [])
-        are_plain = all(is_called_as_written(function.node) for _, function in found)
-        return found if are_plain else None
+        return found if _are_plain(found) else None
 
     def _is_own_method(self, node: ast.AST, part: _Part) -> bool:
         """Tell ``self.update(batch)`` of the program's own, which is read, from the ``update`` of a dictionary."""
@@ -241,12 +254,27 @@ class TurnChanges:
         return is_private(self._modules, part.module, part.function, root.id, tuple(names))
 
 
+def _are_plain(functions: Iterable[tuple[SourceModule, Function]]) -> bool:
+    return all(is_called_as_written(function.node) for _, function in functions)
+
+
+def _may_be_called(function: Function, call: ast.Call) -> bool:
+    """Tell ``envs.step(actions)``, of the program's own, from ``optimizer.step()``, which gives less than that takes."""
+    is_spread = any(isinstance(each, ast.Starred) for each in call.args)
+    if is_spread or any(keyword.arg is None for keyword in call.keywords):
+        return True
+    takes = function.node.args
+    needed = len(takes.posonlyargs) + len(takes.args) - len(takes.defaults)
+    is_bound = function.class_name and isinstance(call.func, ast.Attribute)
+    return len(call.args) + len(call.keywords) >= needed - bool(is_bound)
+
+
 def _trains(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _TRAINS
-        and not node.args
+    if not isinstance(node, ast.Call):
+        return False
+    name = called_name(node)
+    return name in _CLIPS or (
+        isinstance(node.func, ast.Attribute) and name in _TRAINS and not node.args
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.line_time import SteadySearch
@@ -19,7 +20,6 @@ from rlprof.syntax.ancestors import Around, Turned, around
 from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.module import Function, SourceModule
-from rlprof.syntax.nodes import lines_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure import Pure, pure_at
 from rlprof.syntax.turn_changes import Changes, TurnChanges
@@ -30,6 +30,14 @@ _MOST_BETWEEN: Final = 3
 
 _IN_COMPREHENSIONS: Final = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
 _WEIGHTS: Final = ("Parameter", "torch.nn.parameter.Parameter")
+
+
+class Turns(NamedTuple):
+    """How often a loop, or loops in each other, call what is the same in each turn."""
+
+    least: int
+    is_exact: bool
+    """False if there may be more: nobody knows the number of one of the loops."""
 
 
 @dataclass(slots=True)
@@ -45,8 +53,8 @@ class Invariant:
     """Functions that a turn calls, and that call it."""
     inputs: set[str] = field(default_factory=set)
     """What it depends on, as it is written in the loop."""
-    turns: set[int | None] = field(default_factory=set)
-    """Number of turns of each loop; None where nobody knows."""
+    turns: set[Turns] = field(default_factory=set)
+    """Of each place that calls it."""
 
 
 class _Read(NamedTuple):
@@ -57,15 +65,16 @@ class _Read(NamedTuple):
     """Frames from its own to that of the loop."""
     between: tuple[str, ...]
     inputs: tuple[str, ...]
-    turns: int | None
+    turns: Turns
     is_outermost: bool
     """True if no other loop of its function is around that one."""
 
 
 class _SameForAll(NamedTuple):
-    loop: Turned
+    loops: tuple[Turned, ...]
+    """The innermost first."""
     trains: bool
-    """True if its turns move parameters of networks."""
+    """True if their turns move parameters of networks."""
 
 
 class TurnInvariants(SteadySearch):
@@ -81,6 +90,13 @@ class TurnInvariants(SteadySearch):
         yours = (file for file in profile.sources if lines.is_yours(Frame(file, "", 0)))
         modules = map(lines.module, yours)
         self._changes = TurnChanges([module for module in modules if module is not None])
+        self._networks = frozenset(
+            text.rpartition(".")[2]
+            for file in profile.sources
+            for text, value in self.values.within(file).items()
+            if value.is_network
+        )
+        """Names of the variables and attributes that hold them."""
         self._known: dict[tuple[Frame, ...], _Read | None] = {}
 
     def found(self) -> Collection[Invariant]:
@@ -153,13 +169,15 @@ class TurnInvariants(SteadySearch):
                 inputs = call.inputs
                 called.add(call.name)
                 loops = around(module, call.statement, call.node)
-                found = self._outermost(module, frame, loops, call, attributes, called)
+                found = self._same_for_all(module, loops, call, attributes, called)
                 if found is not None:
-                    turns = self._turns(found.loop, frame)
-                    if turns == 1 or (found.trains and not self._are_plain(frames[0], pure)):
+                    turns = self._turns(found.loops, frame)
+                    if turns == (1, True) or (
+                        found.trains and not self._are_plain(frames[0], pure)
+                    ):
                         return None
                     texts = tuple(operand.text for operand in inputs)
-                    alone = found.loop is loops.loops[-1] and not loops.is_conditional
+                    alone = found.loops[-1] is loops.loops[-1] and not loops.is_conditional
                     return _Read(pure, above, tuple(between), texts, turns, alone)
                 if loops.is_conditional:
                     return None
@@ -188,37 +206,45 @@ class TurnInvariants(SteadySearch):
             for value in seen
         )
 
-    def _outermost(
+    def _same_for_all(
         self,
         module: SourceModule,
-        frame: Frame,
         loops: Around,
         call: BoundCall,
         attributes: frozenset[str],
         called: Collection[str],
     ) -> _SameForAll | None:
-        """Return the outermost loop around a call of which no turn changes what it is given."""
+        """Return the loops around a call of which no turn changes what it is given."""
         found: _SameForAll | None = None
         for loop in loops.loops:
-            lines = lines_of(loop)
-            networks = {
-                text.rpartition(".")[2]
-                for text, value in self.values.between(frame.file, lines).items()
-                if value.is_network
-            }
-            changes = self._changes.leaves(
-                module, loop, call.inputs, attributes, {*called, *networks}
-            )
+            known = {*called, *self._networks}
+            changes = self._changes.leaves(module, loop, call.inputs, attributes, known)
             if changes is Changes.MORE:
                 break
-            found = _SameForAll(loop, trains=changes is Changes.PARAMETERS)
+            inner = () if found is None else found.loops
+            found = _SameForAll((*inner, loop), trains=changes is Changes.PARAMETERS)
         return found
 
-    def _turns(self, loop: Turned, turn: Frame) -> int | None:
-        through = loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter
+    def _turns(self, loops: Iterable[Turned], turn: Frame) -> Turns:
+        through = [each for loop in loops for each in _gone_through(loop)]
+        numbers = [self._number_of(each, turn) for each in through]
+        known = [number for number in numbers if number is not None]
+        return Turns(prod(known), is_exact=len(known) == len(numbers))
+
+    def _number_of(self, through: ast.expr | None, turn: Frame) -> int | None:
+        """Return the number of turns of a loop that goes ``through`` something; None where nobody knows."""
         match through:
-            case ast.Call(func=ast.Name(id="range"), args=[number]):
-                return self._parameters.value(number)
+            case None:
+                return None
+            case ast.Call(func=ast.Name(id="range"), args=[_, *_] as parts):
+                is_zero = [isinstance(part, ast.Constant) and part.value == 0 for part in parts]
+                numbers = [
+                    0 if zero else self._parameters.value(part)
+                    for zero, part in zip(is_zero, parts, strict=True)
+                ]
+                known = [number for number in numbers if number is not None]
+                is_known = len(known) == len(numbers) and 0 not in known[2:]
+                return len(range(*known)) if is_known else None
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return None if any(isinstance(part, ast.Starred) for part in parts) else len(parts)
         seen: Value | None = value_of(
@@ -227,8 +253,14 @@ class TurnInvariants(SteadySearch):
         return seen.length if seen is not None else None
 
 
-def _is_plain(value: Value) -> bool:
-    return value.is_plain or (value.is_array and value.type not in _WEIGHTS)
+def _gone_through(loop: Turned) -> Iterator[ast.expr | None]:
+    """Yield what a loop goes through, and None where it leaves some of that out."""
+    if isinstance(loop, ast.For):
+        yield loop.iter
+        return
+    for generator in loop.generators:
+        yield generator.iter
+        yield from [None] if generator.ifs else []
 
 
 def _is_in_comprehension(frame: Frame) -> bool:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rlprof.detectors.repeated_work import DETECTOR, OF_TURNS
+from rlprof.detectors.repeated_work import DETECTOR, MOST_OF_TURNS
 from rlprof.model.finding import Finding, Range
 from rlprof.syntax.module import parse
 from tests.factories import a_run
@@ -70,7 +70,7 @@ def test_is_told_at_the_loop():
     assert finding.evidence[1] == (
         "it is called by view in each turn of a loop, and no turn changes what it depends on: self.at"
     )
-    assert finding.savings[0].removable == OF_TURNS
+    assert finding.savings[0].removable == Range(0.0, MOST_OF_TURNS)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,14 @@ def test_the_number_of_turns_is_the_price():
     (finding,) = told("return [self.view(i) for i in range(5)]")
 
     assert finding.savings[0].removable == Range(0.8, 0.8)
+
+
+def test_loops_in_each_other_multiply():
+    (finding,) = told("return [self.view(i) for _ in range(4) for i in range(5)]")
+    (unknown,) = told("return [self.view(i) for _ in range(4) for i in range(self.number)]")
+
+    assert finding.savings[0].removable == Range(0.95, 0.95)
+    assert unknown.savings[0].removable == Range(0.75, MOST_OF_TURNS)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +174,7 @@ def test_is_told_through_the_functions_between():
 
     assert finding.title == "Basis is computed anew in each turn (fitted.py:21)"
     assert finding.evidence[1] == (
-        "it is called by sweep in each turn of a loop of 4, and no turn changes what it depends on: data, self.basis.centres"
+        "it is called by sweep in each of 4 turns of a loop, and no turn changes what it depends on: data, self.basis.centres"
     )
     assert finding.fix.startswith("Compute it once before the loop, and hand the result to sweep;")
     assert finding.savings[0].removable == Range(0.75, 0.75)

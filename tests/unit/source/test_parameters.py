@@ -52,6 +52,23 @@ def test_one_letter_is_another_name_as_a_capital():
     assert known.named("n") == 8
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "args.batch_size = int(args.num_envs * args.num_steps)\nargs.num_envs = 4\nargs.num_steps = 128\n",
+        "num_envs, num_steps = 4, 128\nrows = num_envs * num_steps\nbatch_size = rows\n",
+    ],
+)
+def test_a_product_of_others_is_known(text):
+    assert parameters(text).named("batch_size") == 512
+
+
+def test_a_product_that_is_made_in_two_ways_is_not():
+    text = "num_envs = 4\nrows = num_envs * 2\nrows = num_envs * unknown\n"
+
+    assert parameters(text).named("rows") is None
+
+
 def test_two_values_are_none():
     assert parameters("num_envs = 4\nnum_envs = 8").named("num_envs") is None
 

@@ -86,6 +86,9 @@ def test_what_was_there_before_is_not(made: str):
     [
         ("v = []\nv.append(x)\nreturn v", True),
         ("v = 0.0\nv += x.sum()\nprint(f'{v}')", True),
+        ("v = np.arange(9)\nnp.random.shuffle(v)\npart = v[2:4]\nprint(x[part].sum())", True),
+        ("v = np.arange(9)\npart = v[2:4]\nother(part)", False),
+        ("v = np.arange(9)\npart = v\nwhole = part\nrows.kept = whole", False),
         ("v = rows\nv[0] = 1", False),
         ("v = []\nrows.kept = v", False),
         ("for v in rows:\n    v += 1", False),

@@ -13,6 +13,7 @@ from rlprof.syntax.turn_changes import Changes, TurnChanges
 
 PROGRAM = """
 import numpy as np
+import torch
 import torch.nn.functional as F
 
 class Learner:
@@ -90,11 +91,27 @@ def changes(turn: str, *texts: str, attributes: str = "", beside: str = "") -> C
         ("rows.append(obs.mean())", ["obs", "self.mean"]),
         ("self.losses.append(obs.mean())", ["obs", "self.mean"]),
         ("print(epoch, self.targets(obs))", ["obs"]),
+        ("x = np.random.permutation(4)", ["obs", "self.mean"]),
+        ("x = self.opt.rng.normal(size=4)", ["obs", "self.mean"]),
         ("if epoch:\n    self.error = np.abs(obs).max()", ["obs", "self.mean"]),
     ],
 )
 def test_what_is_only_read_stays(turn: str, inputs: list[str]):
     assert changes(turn, *inputs) is Changes.NOTHING
+
+
+def test_a_method_that_takes_more_is_not_the_one_that_is_called():
+    """``opt.step()`` is none of the environment's ``step(action)``, which nobody could read."""
+    world = "class World:\n    def step(self, action):\n        self.link.send(action)\n"
+
+    assert changes("self.opt.step()", "obs", beside=world) is Changes.PARAMETERS
+    assert changes("self.opt.step(epoch)", "obs", beside=world) is Changes.MORE
+
+
+def test_clipping_gradients_is_a_part_of_training():
+    clips = "torch.nn.utils.clip_grad_norm_(self.net.parameters(), 0.5)"
+
+    assert changes(clips, "obs", "self.mean") is Changes.PARAMETERS
 
 
 def test_training_moves_parameters():
@@ -142,7 +159,7 @@ def test_what_is_written_changes(turn: str, changed: str):
         "env.step(epoch)",
         "writer.add_scalar('loss', 1)",
         "with self.lock:\n    self.sweep(obs)",
-        "np.random.rand(3)",
+        "np.save('obs', obs)",
         "got = yield obs",
         "for call in self.callbacks:\n    call(self)",
         "self.moves[epoch](obs)",
