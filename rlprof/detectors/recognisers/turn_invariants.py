@@ -32,7 +32,7 @@ _IN_COMPREHENSIONS: Final = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>
 _WEIGHTS: Final = ("Parameter", "torch.nn.parameter.Parameter")
 
 
-class Turns(NamedTuple):
+class TurnCount(NamedTuple):
     """How often a loop, or loops in each other, call what is the same in each turn."""
 
     least: int
@@ -53,7 +53,7 @@ class Invariant:
     """Functions that a turn calls, and that call it."""
     inputs: set[str] = field(default_factory=set)
     """What it depends on, as it is written in the loop."""
-    turns: set[Turns] = field(default_factory=set)
+    turns: set[TurnCount] = field(default_factory=set)
     """Of each place that calls it."""
 
 
@@ -65,7 +65,7 @@ class _Read(NamedTuple):
     """Frames from its own to that of the loop."""
     between: tuple[str, ...]
     inputs: tuple[str, ...]
-    turns: Turns
+    turns: TurnCount
     is_outermost: bool
     """True if no other loop of its function is around that one."""
 
@@ -225,11 +225,11 @@ class TurnInvariants(SteadySearch):
             found = _SameForAll((*inner, loop), trains=changes is Changes.PARAMETERS)
         return found
 
-    def _turns(self, loops: Iterable[Turned], turn: Frame) -> Turns:
+    def _turns(self, loops: Iterable[Turned], turn: Frame) -> TurnCount:
         through = [each for loop in loops for each in _gone_through(loop)]
         numbers = [self._number_of(each, turn) for each in through]
         known = [number for number in numbers if number is not None]
-        return Turns(prod(known), is_exact=len(known) == len(numbers))
+        return TurnCount(prod(known), is_exact=len(known) == len(numbers))
 
     def _number_of(self, through: ast.expr | None, turn: Frame) -> int | None:
         """Return the number of turns of a loop that goes ``through`` something; None where nobody knows."""
