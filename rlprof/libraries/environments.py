@@ -8,7 +8,7 @@ from rlprof.libraries.base import EVERYTHING, Library, StepSource
 
 SIMULATORS: Final = Library(
     name="simulators and games",
-    packages=("ale_py", "brax", "dm_control", "dm_env", "mujoco"),
+    packages=("ale_py", "brax", "dm_control", "mujoco"),
     also=(
         "babyai",
         "box2d",
@@ -30,9 +30,16 @@ SIMULATORS: Final = Library(
         "vizdoom",
     ),
     environment=EVERYTHING,
-    environment_classes=("dm_env._environment.Environment",),
 )
 """Simulators and games: all that is known of them is that they are environments."""
+DM_ENV: Final = Library(
+    name="dm_env",
+    packages=("dm_env",),
+    environment=EVERYTHING,
+    environment_classes=("dm_env._environment.Environment",),
+    step_sources=(StepSource("steps:dm_env", "dm_env environment", rank=70, is_own_env=True),),
+)
+"""dm_env, whose interface the environments of dm_control, bsuite and Acme have."""
 PETTINGZOO: Final = Library(
     name="PettingZoo",
     packages=("pettingzoo",),
@@ -42,6 +49,12 @@ PETTINGZOO: Final = Library(
     wrappers="(wrappers|utils|vector)",
     environment_classes=("pettingzoo.utils.env.AECEnv", "pettingzoo.utils.env.ParallelEnv"),
     drives=EVERYTHING,
+    step_sources=(
+        StepSource(
+            "steps:pettingzoo.parallel", "PettingZoo parallel env", rank=80, is_own_env=True
+        ),
+        StepSource("steps:pettingzoo.aec", "PettingZoo AEC env", rank=90, is_own_env=True),
+    ),
 )
 """PettingZoo, and SuperSuit, which wraps its environments."""
 PUFFERLIB: Final = Library(

@@ -22,9 +22,11 @@ from rlprof.agent.inject.rlprof_agent import counters, layout
 from rlprof.agent.inject.rlprof_agent.counted import (
     calls,
     custom,
+    dm_envs,
     dressing,
     evaluations,
     gymnasium_envs,
+    pettingzoo_envs,
     pufferlib_envs,
     stable_baselines3_envs,
     standard_library,
@@ -977,6 +979,47 @@ def test_torchrl_batches_count_apart_from_environments(call):
     getattr(library.ParallelEnv(), call)(0)
 
     assert counts() == {"steps:torchrl.batched": 3}
+
+
+def test_dm_environments_count_once_in_their_wrappers():
+    library = SimpleNamespace(Environment=a_base("step"))
+    dm_envs.count_envs(library)
+
+    class Walker(library.Environment):
+        def step(self, action):
+            return action
+
+    class Repeats(library.Environment):
+        def step(self, action):
+            return [Walker().step(action) for _ in range(4)][-1]
+
+    Repeats().step(1)
+
+    assert counts() == {"steps:dm_env": 1}
+
+
+def test_agents_that_act_together_step_once():
+    """A parallel environment of PettingZoo's may be made of one in which agents take turns."""
+    library = SimpleNamespace(ParallelEnv=a_base("step"), AECEnv=a_base("step"))
+    pettingzoo_envs.count_envs(library)
+
+    class Turns(library.AECEnv):
+        def step(self, action):
+            return action
+
+    class Together(library.ParallelEnv):
+        def step(self, actions):
+            for action in actions:
+                Turns().step(action)
+
+    Together().step([1, 2, 3])
+
+    assert counts() == {"steps:pettingzoo.parallel": 1, "steps:pettingzoo.aec": 3}
+
+
+def a_base(method: str) -> type:
+    """An abstract class of a library, whose own method steps nothing."""
+    return type("Base", (), {method: abstractmethod(lambda *_: None)})
 
 
 def pufferlib_like() -> SimpleNamespace:

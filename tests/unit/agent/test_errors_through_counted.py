@@ -34,6 +34,7 @@ class Base:
     send = _step = step_and_maybe_reset = __next__ = step
     recv = None
 Env = VectorEnv = VecEnv = PufferEnv = BatchedEnvBase = EnvBase = AsyncEnvPool = Base
+Environment = ParallelEnv = AECEnv = Base
 _BaseDataLoaderIter = Base
 def inherit():
     class Wrong(Base, name="unexpected"):
@@ -55,6 +56,7 @@ IN_AN_OWN_HOOK = """
 class Base:
     def __init_subclass__(cls): raise LookupError("not to be inherited from")
 Env = VectorEnv = VecEnv = PufferEnv = BatchedEnvBase = EnvBase = AsyncEnvPool = Base
+Environment = ParallelEnv = AECEnv = Base
 _BaseDataLoaderIter = Base
 def inherit():
     class Heir(Base):
@@ -172,6 +174,7 @@ def calls():
 """
 
 LIBRARIES = {
+    "dm_env._environment": (IN_A_STEP, IN_AN_OWN_HOOK),
     "gym.core": (IN_A_STEP, IN_AN_OWN_HOOK),
     "gym.vector.vector_env": (IN_A_STEP, IN_AN_OWN_HOOK),
     "gymnasium.core": (IN_A_STEP, IN_AN_OWN_HOOK),
@@ -184,6 +187,7 @@ LIBRARIES = {
     "omegaconf.listconfig": (IN_A_CONFIGURATION,),
     "omegaconf.omegaconf": (IN_A_CONFIGURATION,),
     "os": (IN_THE_STANDARD_LIBRARY,),
+    "pettingzoo.utils.env": (IN_A_STEP, IN_AN_OWN_HOOK),
     "pufferlib.environment": (IN_A_STEP, IN_AN_OWN_HOOK),
     "pufferlib.pufferlib": (IN_A_STEP, IN_AN_OWN_HOOK),
     "pufferlib.vector": (IN_A_WORKER,),

@@ -10,6 +10,7 @@ Frames of this folder are left out of every stack: what they call is the program
 from __future__ import annotations
 
 WATCHED = {
+    "dm_env._environment": ("dm_envs", "count_envs"),
     "gym.core": ("gymnasium_envs", "count_envs"),
     "gym.vector.vector_env": ("gymnasium_envs", "count_vector_envs"),
     "gymnasium.core": ("gymnasium_envs", "count_envs"),
@@ -22,6 +23,7 @@ WATCHED = {
     "omegaconf.listconfig": ("configurations", "count_list_accesses"),
     "omegaconf.omegaconf": ("configurations", "count_conversions"),
     "os": ("process_starts", "count_starts"),
+    "pettingzoo.utils.env": ("pettingzoo_envs", "count_envs"),
     "pufferlib.environment": ("pufferlib_envs", "count_native_envs"),
     "pufferlib.pufferlib": ("pufferlib_envs", "count_native_envs"),
     "pufferlib.vector": ("pufferlib_envs", "count_vector_envs"),
