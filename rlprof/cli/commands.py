@@ -25,11 +25,11 @@ from rlprof.cli.fix import fix
 from rlprof.cli.flame import flame
 from rlprof.cli.history import history
 from rlprof.cli.last_resort import end_without_library, is_needed, train_as_typed
-from rlprof.cli.output import telling, unbreakable
 from rlprof.cli.overhead import overhead
 from rlprof.cli.report import report
 from rlprof.cli.run import run
 from rlprof.cli.scale import scale
+from rlprof.cli.streams import telling, unbreakable
 from rlprof.cli.target import USAGE as TARGET_USAGE
 from rlprof.cli.target import TargetCommand
 from rlprof.cli.trace import trace

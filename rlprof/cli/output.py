@@ -6,10 +6,10 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Final, TextIO, TypeAlias
 
 import typer
 
@@ -21,8 +21,8 @@ from rlprof.cli.destination import (
     is_recording,
     write_into,
 )
+from rlprof.cli.streams import cannot_print, send_nowhere, tell_loss
 from rlprof.errors import OutputError, UsageError
-from rlprof.recording.terminals import unstopped
 from rlprof.runfile.schema import is_head_of_run_file
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def show(document: str | bytes, stream: TextIO | None = None) -> None:
         _print(document, stream)
     except OSError as error:
         send_nowhere(stream)
-        _tell_loss(error)
+        tell_loss(error)
 
 
 def say(text: str) -> None:
@@ -301,18 +301,10 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def _cannot_print(why: str) -> OutputError:
-    return OutputError(
-        f"cannot write to standard output: {why}",
-        slug="cannot-write",
-        hint="write to a file, or make room where the output goes",
-    )
-
-
 def _print(document: str | bytes, stream: TextIO | None) -> None:
     if stream is None:
         # As after >&-.
-        raise _cannot_print("it is closed")
+        raise cannot_print("it is closed")
     if isinstance(document, bytes):
         if stream.isatty():
             raise UsageError(
@@ -332,74 +324,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-# --- streams that take no more -----------------------------------------------------------------
-
-
-class _GuardedStream:
-    def __init__(
-        self,
-        stream: TextIO,
-        on_error: Callable[[OSError], None],
-        around: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        self._stream = stream
-        self._on_error = on_error
-        self._around = around
-
-    def write(self, text: str) -> int:
-        if text == "":
-            return 0  # So click asks for a stream of text, and heeds no error.
-        try:
-            with self._around():
-                return self._stream.write(text)
-        except OSError as error:
-            self._lose(error)
-            return len(text)
-
-    def flush(self) -> None:
-        try:
-            with self._around():
-                self._stream.flush()
-        except OSError as error:
-            self._lose(error)
-
-    def _lose(self, error: OSError) -> None:
-        send_nowhere(self._stream)
-        self._on_error(error)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def send_nowhere(stream: TextIO) -> None:
-    """Python flushes each stream once more at its end, and would end in 120 if that failed."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def unbreakable(stream: TextIO | None) -> TextIO | None:
-    """``stream``, which raises no ``OSError`` any more: a full disk, a reader that has gone. What is lost with it
-    changes no exit code. A terminal does not stop who writes to it from the background, be it a training's group.
-    """
-    return _guarded(stream, lambda _: None, unstopped)
-
-
-def telling(stream: TextIO | None) -> TextIO | None:
-    """``stream``, which raises ``OutputError`` when it takes no more; a reader that has gone has seen enough."""
-    return _guarded(stream, _tell_loss)
-
-
-def _guarded(
-    stream: TextIO | None,
-    on_error: Callable[[OSError], None],
-    around: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> TextIO | None:
-    return None if stream is None else cast("TextIO", _GuardedStream(stream, on_error, around))
-
-
-def _tell_loss(error: OSError) -> None:
-    if isinstance(error, BrokenPipeError):
-        return
-    raise _cannot_print(error.strerror or str(error)) from error

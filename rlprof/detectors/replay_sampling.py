@@ -20,11 +20,11 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.old_generators import shuffles_all
 from rlprof.source.replay import (
     ReplayLine,
     SamplingPart,
     replay_lines_by_file,
-    shuffles_all,
 )
 from rlprof.source.tensor_lists import tensor_of_seen_list
 from rlprof.source.values import Values

@@ -15,8 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.old_generators import draws_without_replacement
 from rlprof.syntax.imports import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -59,10 +58,6 @@ _RECKONING: Final = frozenset(
     {"len", "int", "float", "round", "abs", "min", "max", "floor", "ceil"}
 )
 """Calls by which a place in a container is reckoned, and nothing is drawn."""
-
-
-_OLD_GENERATOR: Final = "numpy.random.mtrand.RandomState"
-"""Type whose methods ``np.random.choice`` and its neighbours are, too."""
 
 
 class SamplingPart(Enum):
@@ -340,7 +335,7 @@ def _is_permutation(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and called_name(node) == "choice":
         # Of a ``Generator`` it does not shuffle all: 12 µs for 64 out of 100 000.
         legacy = ast.unparse(node.func) in ("np.random.choice", "numpy.random.choice")
-        return legacy and _draws_without_replacement(node)
+        return legacy and draws_without_replacement(node)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         value = node.value
         cut = node.slice.lower is None and node.slice.upper is not None
@@ -350,34 +345,6 @@ def _is_permutation(node: ast.AST) -> bool:
             and called_name(value) in ("permutation", "randperm")
         )
     return False
-
-
-def shuffles_all(statement: Statement, known: Mapping[str, Value]) -> bool:
-    """Tell whether it draws without replacement from one of NumPy's old generators, by looks at what it calls.
-
-    Those shuffle all numbers for the few that they draw, a ``Generator`` does not.
-    """
-    return any(
-        _is_old_generator(call, known) and _draws_without_replacement(call)
-        for call in statement.calls()
-    )
-
-
-def _is_old_generator(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    called = value_of(call.func, known)
-    if called is not None:
-        return called.owner == _OLD_GENERATOR
-    on = receiver(call)
-    of = None if on is None else value_of(on, known)
-    return of is not None and of.type == _OLD_GENERATOR
-
-
-def _draws_without_replacement(call: ast.Call) -> bool:
-    """``rng.choice(n, 64, replace=False)``, under whatever name; ``rng.choice(n, 64, False)`` under its own."""
-    given = [keyword.value for keyword in call.keywords if keyword.arg == "replace"]
-    if called_name(call) == "choice":
-        given += call.args[2:3]
-    return any(isinstance(value, ast.Constant) and value.value is False for value in given)
 
 
 def _draws_indices(node: ast.AST) -> bool:
