@@ -30,7 +30,7 @@ def _changes_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def steps_counter() -> Any:
     """As much of a ``Counter`` as turns use."""
-    return SimpleNamespace(cell=[0], is_elsewhere=False)
+    return SimpleNamespace(cell=[0], is_elsewhere=False, left=[0])
 
 
 class Training:

@@ -184,7 +184,7 @@ def _renew_cells() -> None:
         if _agent is None:
             part_time.stop()
         else:
-            part_time.begin()
+            part_time.begin_in_child()
     torch_syncs: Any = sys.modules.get("rlprof_agent.counted.torch_syncs")
     if torch_syncs is not None:
         torch_syncs.renew()

@@ -8,8 +8,10 @@ import sys
 from _functools import partial  # type: ignore[import-not-found]
 from _thread import get_ident
 from _weakref import ref
+from sys import _getframe
 
 from . import foreign_errors
+from .layout import COUNTED_FILE
 from .plain_reads import MISSING, in_classes, is_metaclass, kept_as
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -25,6 +27,8 @@ _FEW = 64
 """References to what is gone that may stay."""
 _MANY = 64
 """Objects of a class that tell how many all others are."""
+_MOST_CALLERS = 64
+"""Of one function, that are told from each other."""
 
 FIRST_THREAD = get_ident()
 _counters: dict[str, EventCounter] = {}
@@ -35,6 +39,7 @@ class EventCounter:
 
     __slots__ = (
         "_alike",
+        "_codes",
         "_kept",
         "_measured_by",
         "_of_classes",
@@ -82,6 +87,8 @@ class EventCounter:
         """
         self._alike: dict[int, list[Any]] = {}
         """Classes by ``id``, each with a weak reference and how many of its objects were one."""
+        self._codes: list[Any] = []
+        """Those of callers, so that their numbers are nobody else's."""
         self._measured_by = size_of
         self.renew()
 
@@ -104,6 +111,28 @@ class EventCounter:
         self.left[0] -= number
         if self.left[0] < 0:
             self.in_thread(get_ident())
+
+    def note(self, seen: tuple[dict[int, list[int]], int]) -> None:
+        """Count who calls the counted function that calls this, in ``callers``: for an outermost call (0), or another (1)."""
+        callers, kind = seen
+        code = _calling()
+        each = callers.get(id(code))
+        if each is None:
+            if len(callers) >= _MOST_CALLERS:
+                return
+            self._codes.append(code)
+            each = callers[id(code)] = [0, 0]
+        each[kind] += 1
+
+    def is_outermost(self, callers: dict[int, list[int]]) -> bool:
+        """Tell whether the counted function that calls this is called by one of ``callers`` whose calls were the outermost. The first call by one
+        that is not known has all looked at anew.
+        """
+        each = callers.get(id(_calling()))
+        if each is None:
+            self.in_thread(0)
+            return False
+        return each[0] > each[1]
 
     def size_of(self, owner: Any) -> int:
         """Return what a call of ``owner`` counts for."""
@@ -174,9 +203,19 @@ class EventCounter:
                 "add": callable,
                 "in_thread": callable,
                 "measure": callable,
+                "note": callable,
+                "is_outermost": callable,
                 "size_of": callable,
             },
         )
+
+
+def _calling() -> Any:
+    """The code of the program's that has called what counts."""
+    frame: Any = _getframe(2)
+    while frame is not None and frame.f_code.co_filename == COUNTED_FILE:
+        frame = frame.f_back
+    return None if frame is None else frame.f_code
 
 
 def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:

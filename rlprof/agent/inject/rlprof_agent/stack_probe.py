@@ -160,6 +160,7 @@ class StackProbe:
             self._timer.set_interval(0)
             self._timer = None
             self._set_state(reason)
+            part_time.end_turns()
             self._leave_signal()
 
     def step_aside(self) -> None:

@@ -39,7 +39,7 @@ def counting(original: Any, counter: EventCounter) -> Any:
     """
     code = getattr(original, "__code__", None)
     if code is None:
-        return in_place_of(original, _any_call(original, counter, [0, 0, 0], [None, None]))
+        return in_place_of(original, _any_call(original, counter, [0, 0, 0, 0], [None, None], {}))
     if code.co_flags & _CO_COROUTINE:
         awaited = (
             _awaited_call_with_one if takes_self_and_one_more(code) else _awaited_call_with_any
@@ -47,7 +47,7 @@ def counting(original: Any, counter: EventCounter) -> Any:
         return in_place_of(original, awaited(original, counter))
     if takes_self_and_one_more(code):
         return in_place_of(original, _one_argument_call(original, counter))
-    return in_place_of(original, _any_call(original, counter, [0, 0, 0], [None, None]))
+    return in_place_of(original, _any_call(original, counter, [0, 0, 0, 0], [None, None], {}))
 
 
 def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) -> Any:
@@ -121,12 +121,16 @@ def handed_on(original: Any, function: Any) -> Any:
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
     held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
-    tally = [0, 0, 0]
-    """Calls that were the outermost and counted for one each, those from within others, and outermost ones that counted for more or for nothing."""
+    tally = [0, 0, 0, 0]
+    """Calls that were the outermost and counted for one each, those from within others, and outermost ones that counted for more or for nothing; at
+    last whether ``callers`` are to be noted.
+    """
+    callers: dict[int, list[int]] = {}
+    """Outermost calls and others, by the number of the code that makes them."""
     instead: list[Any] = [None, None]
     """What is called in its place for now, where the program holds on to it; and what counts directly, if that is made yet."""
     # A pickle by value holds it, too: it must not name this module, which is not there where that is read.
-    any_call = _any_call(original, counter, tally, instead)
+    any_call = _any_call(original, counter, tally, instead, callers)
     elsewhere = dressed(any_call, original, original.__globals__)
     __class__ = None
 
@@ -149,6 +153,8 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
             try:
                 if counter.owner == me or me in others or me in held:
                     tally[1] += 1
+                    if tally[3]:
+                        counter.note((callers, 1))
                     return original(self, argument)
                 if counter.owner or others:
                     # Another thread is inside a call of its own.
@@ -176,6 +182,8 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
             size = counter.measure(self)
         counter.cell[0] += size
         tally[0 if size == 1 else 2] += 1
+        if tally[3]:
+            counter.note((callers, 0))
         if me != first:
             left[0] -= 1
             if left[0] < 0:
@@ -185,7 +193,13 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     return counted
 
 
-def _any_call(original: Any, counter: EventCounter, tally: list[int], instead: list[Any]) -> Any:
+def _any_call(
+    original: Any,
+    counter: EventCounter,
+    tally: list[int],
+    instead: list[Any],
+    callers: dict[int, list[int]],
+) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
     held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
     __class__ = None
@@ -223,10 +237,14 @@ def _any_call(original: Any, counter: EventCounter, tally: list[int], instead: l
                 inner.discard(me)
         if not is_outermost:
             tally[1] += 1
+            if tally[3]:
+                counter.note((callers, 1))
             return result
         size = counter.size_of(args[0] if args else None)
         counter.cell[0] += size
         tally[0 if size == 1 else 2] += 1
+        if tally[3]:
+            counter.note((callers, 0))
         if me != first:
             left[0] -= 1
             if left[0] < 0:

@@ -22,7 +22,7 @@ from .calls import (
 )
 from .dressing import counter_of, is_counting, of_counting, original_of
 from .in_threads import ThreadTurns
-from .part_time import AWAY, DIRECT, LOOKS, PartTime, cost_of_a_call
+from .part_time import BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class CountedMethods:
         """
         self._hooked: Any = (None, None)
         self._turns: Optional[PartTime] = None
+        self._looking: list[Any] = []
+        """Weak references to functions that look at each call: those that classes have, and those that the program holds on to."""
         self._made: dict[Any, dict[int, Any]] = {}
         """Functions that count in the place of a method, by the way."""
 
@@ -76,20 +78,28 @@ class CountedMethods:
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``."""
+        for looking in self._all_looking():
+            direct.add_what_is_left(looking, self._counter)
+            if way == DIRECT:
+                direct.put_directly(looking, self._counter)
+            else:
+                direct.put_looking(looking)
         for owner in self._living():
             self._put_in(owner, way)
         for original in list(self._made):
             # A script that is run again has another one now, and all of its first run would be held by this.
-            if way != DIRECT and not is_of_a_module(original):
+            if not is_of_a_module(original):
                 self._made.pop(original, None)
 
     def is_clear(self) -> bool:
-        """Tell whether each function of those that count, as ``LOOKS`` has them, was always the outermost or never."""
-        return all(
-            direct.is_clear(names_of(owner).get(name))
-            for owner in self._living()
-            for name in self._names
-        )
+        """Tell whether it is known of each call, by now, whether it is a step."""
+        are_clear = [direct.is_clear(looking) for looking in self._all_looking()]
+        return all(are_clear)
+
+    def forget_what_is_left(self) -> None:
+        """In a forked child: what the parent had counted, and not added yet, is the parent's."""
+        for looking in self._all_looking():
+            direct.forget_what_is_left(looking)
 
     def _put_in(self, owner: type, way: int) -> None:
         for name in self._names:
@@ -99,19 +109,26 @@ class CountedMethods:
             is_ours = is_counting(now)
             if is_ours and counter_of(now) is not self._counter:
                 continue
-            if is_ours:
-                direct.add_what_is_left(now, self._counter)
             wanted = given_back(now) if is_ours else now
-            if is_ours and direct.looks(now):
-                # It comes back: the program may hold on to it.
+            if direct.looks(now):
+                # It comes back, with what it has told.
                 self._made.setdefault(wanted, {}).setdefault(LOOKS, now)
             if way == DIRECT and is_ours:
-                wanted = direct.put_directly(now, wanted, self._counter)
-            elif way != DIRECT:
-                direct.put_looking(self._made_of(wanted, LOOKS))
-                if way != AWAY:
-                    wanted = handed_on(wanted, self._made_of(wanted, way))
+                wanted = direct.in_place(now)
+            elif way in (BRIEF, LOOKS):
+                wanted = handed_on(wanted, self._made_of(wanted, way))
             put_in_class(owner, name, wanted)
+
+    def _looking_at(self, original: Any) -> Any:
+        """What looks at each call of ``original``, made anew."""
+        looking = counting(original, self._counter)
+        self._looking.append(ref(looking))
+        return looking
+
+    def _all_looking(self) -> list[Any]:
+        found = [looking for each in self._looking if (looking := each()) is not None]
+        self._looking = [ref(looking) for looking in found]
+        return found
 
     def _made_of(self, original: Any, way: int) -> Any:
         """Return what counts in its place; made once for functions of a module, and kept as long as that is there."""
@@ -119,7 +136,7 @@ class CountedMethods:
         if way not in made:
             counter = self._counter
             made[way] = (
-                counting(original, counter)
+                self._looking_at(original)
                 if way == LOOKS
                 else counting_in_brief(original, counter, counter.calls)
             )
@@ -151,11 +168,12 @@ class CountedMethods:
                 continue
             if is_counting(original):
                 if counter_of(original) is self._counter:
+                    self._keep(owner)  # Made of another one, as dataclasses with slots are.
                     continue
                 # A library whose vector environments are environments: as such they count more.
                 original = original_of(original)
             try:
-                put_in_class(owner, name, counting(original, self._counter))
+                put_in_class(owner, name, self._looking_at(original))
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
             self._keep(owner)

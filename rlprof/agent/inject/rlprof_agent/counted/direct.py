@@ -1,13 +1,13 @@
-"""Calls that are counted directly, without a look at where each comes from: earlier looks have told which functions make the steps.
+"""Calls that are counted directly, without a look at where each comes from: earlier looks have told which of them are steps.
 
-What was only ever the outermost counts by itself, and what only others have called has the program's own in its place. The first call of
-one that was not seen has all looked at anew.
+What was only ever the outermost counts by itself, and what only others have called has the program's own in its place. Of what was both, the code
+that calls it tells. The first call of one that was not seen has all looked at anew.
 """
 
 from __future__ import annotations
 
 from .calls import handed_on
-from .dressing import closed_over, in_place_of, is_counting, takes_self_and_one_more
+from .dressing import closed_over, in_place_of, is_counting, original_of, takes_self_and_one_more
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -23,58 +23,89 @@ outermost.
 """
 
 
-def is_clear(function: Any) -> bool:
-    """Tell whether the calls of ``function``, which looks at each, were the outermost and counted for one each, or none of them was."""
-    outermost, inner, sized = _tally_of(function) or (0, 0, 0)
-    return not sized and min(outermost, inner) <= 1 + max(outermost, inner) // _STRAYS
+def is_clear(looking: Any) -> bool:
+    """Tell whether it is known of each call of ``looking``, which looks at them, whether it counts for one, or is made by another. Where it is not,
+    who calls it is noted from here on.
+    """
+    tally = _tally_of(looking)
+    if tally is None:
+        return True  # One that is awaited: all its calls count.
+    outermost, inner, sized, has_callers = tally
+    if sized:
+        return False
+    if not has_callers and not _is_of_one_kind(outermost, inner):
+        tally[3] = 1
+        return False
+    callers = closed_over(looking, "callers") if has_callers else {}
+    return all(_is_of_one_kind(*each) for each in callers.values())
 
 
 def looks(function: Any) -> bool:
-    """Tell whether ``function``, which counts, looks at each call."""
+    """Tell whether ``function`` looks at each call."""
     return _tally_of(function) is not None
 
 
-def put_directly(function: Any, original: Any, counter: EventCounter) -> Any:
-    """Return what is to stand in the place of ``function``, which has counted calls of ``original`` with a look at each. It does the same
-    itself from now on, where the program holds on to it.
-    """
-    tally = _tally_of(function)
+def put_directly(looking: Any, counter: EventCounter) -> None:
+    """Have ``looking`` count directly from now on, where the program holds on to it; :func:`in_place` tells what is to stand in its class."""
+    tally = _tally_of(looking)
     if tally is None:
-        return function
-    outermost, inner, _ = tally
-    instead = closed_over(function, "instead")
-    if inner > outermost:
-        instead[0] = original
-        return original
-    if not outermost:
-        instead[0] = _telling(original, counter, instead, function)
-    else:
+        return
+    outermost, inner, _, has_callers = tally
+    original, instead = original_of(looking), closed_over(looking, "instead")
+    if has_callers or outermost > inner:
         if instead[1] is None:
-            instead[1] = counting_directly(original, counter, instead, function)
-        instead[0] = instead[1]
-    return handed_on(original, instead[0])
+            callers = closed_over(looking, "callers")
+            instead[1] = counting_directly(original, counter, instead, looking, tally, callers)
+        instead[0] = handed_on(original, instead[1])
+    else:
+        instead[0] = (
+            original if inner else handed_on(original, _telling(original, counter, looking))
+        )
 
 
-def put_looking(function: Any) -> None:
-    """Have ``function`` look at each call again, and what counted directly in its place ask it. What the looks have told by now weighs
+def in_place(looking: Any) -> Any:
+    """Return what is to stand in the class where ``looking`` stood."""
+    instead = closed_over(looking, "instead")
+    return looking if instead is None or instead[0] is None else instead[0]
+
+
+def put_looking(looking: Any) -> None:
+    """Have ``looking`` look at each call again, and what counted directly in its place ask it. What the looks have told by now weighs
     half: a program may wrap its environments in another way.
     """
-    tally = _tally_of(function)
-    if tally is not None:
-        tally[:] = [each // 2 for each in tally]
-        closed_over(function, "instead")[0] = None
+    tally = _tally_of(looking)
+    if tally is None:
+        return
+    tally[:3] = [each // 2 for each in tally[:3]]
+    for each in closed_over(looking, "callers").values():
+        each[:] = [(calls + 1) // 2 for calls in each]  # Who has called is not forgotten.
+    closed_over(looking, "instead")[0] = None
 
 
-def add_what_is_left(function: Any, counter: Any) -> None:
-    """Add to the counter what ``function``, which goes now, has counted directly since it last did so."""
-    made = closed_over(function, "made") if is_counting(function) else None
-    if made is not None:
+def add_what_is_left(looking: Any, counter: Any) -> None:
+    """Add to the counter what was counted directly in the place of ``looking`` since that was last done."""
+    made = _made_of(looking)
+    if made is not None and made[0]:
         counter.add(made)
 
 
-def counting_directly(original: Any, counter: Any, instead: list[Any], looking: Any) -> Any:
-    """``original`` with each call that does not raise counted as one, and told to ``counter.add``; while it is not what ``instead`` has first, what
-    ``looking`` makes of it.
+def forget_what_is_left(looking: Any) -> None:
+    """Leave it to the process that this one was forked from."""
+    made = _made_of(looking)
+    if made is not None:
+        made[0] = 0
+
+
+def counting_directly(
+    original: Any,
+    counter: Any,
+    instead: list[Any],
+    looking: Any,
+    tally: list[int],
+    callers: dict[int, list[int]],
+) -> Any:
+    """``original`` with each call that does not raise counted as one, and told to ``counter.add``: if its caller says so, where ``tally`` has callers.
+    While it is not what ``instead`` has first, what ``looking`` makes of it.
     """
     made, most = [0], _AT_ONCE
     __class__ = None
@@ -89,6 +120,8 @@ def counting_directly(original: Any, counter: Any, instead: list[Any], looking: 
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
+        if tally[3] and not counter.is_outermost(callers):
+            return result
         made[0] += 1
         if made[0] >= most:
             counter.add(made)
@@ -104,23 +137,32 @@ def counting_directly(original: Any, counter: Any, instead: list[Any], looking: 
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
+        if tally[3] and not counter.is_outermost(callers):
+            return result
         made[0] += 1
         if made[0] >= most:
             counter.add(made)
         return result
 
-    code = getattr(original, "__code__", None)
-    is_one = code is not None and takes_self_and_one_more(code)
-    return in_place_of(original, one if is_one else several)
+    return _fit(original, one, several)
 
 
-def _tally_of(function: Any) -> Any:
-    return closed_over(function, "tally") if is_counting(function) else None
-
-
-def _telling(original: Any, counter: EventCounter, instead: list[Any], looking: Any) -> Any:
+def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:
     """``original``, whose first call has all looked at: from within a call that counts directly it would count twice."""
+    instead: Any = closed_over(looking, "instead")
     __class__ = None
+
+    def one(self: Any, argument: Any) -> Any:
+        if False:
+            return __class__
+        try:
+            if instead[0] is None:
+                return looking(self, argument)
+            counter.in_thread(0)
+            return original(self, argument)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
 
     def several(*args: Any, **kwargs: Any) -> Any:
         if False:
@@ -134,4 +176,23 @@ def _telling(original: Any, counter: EventCounter, instead: list[Any], looking: 
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
-    return in_place_of(original, several)
+    return _fit(original, one, several)
+
+
+def _fit(original: Any, one: Any, several: Any) -> Any:
+    code = getattr(original, "__code__", None)
+    is_one = code is not None and takes_self_and_one_more(code)
+    return in_place_of(original, one if is_one else several)
+
+
+def _is_of_one_kind(outermost: int, inner: int) -> bool:
+    return min(outermost, inner) <= 1 + max(outermost, inner) // _STRAYS
+
+
+def _tally_of(function: Any) -> Any:
+    return closed_over(function, "tally") if is_counting(function) else None
+
+
+def _made_of(looking: Any) -> Any:
+    instead = closed_over(looking, "instead") if is_counting(looking) else None
+    return None if instead is None or instead[1] is None else closed_over(instead[1], "made")

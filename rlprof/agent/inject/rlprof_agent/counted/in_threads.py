@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1_000
 """Outermost calls that tell which functions are."""
-_DIRECT = 200_000
-"""Calls until that is looked at anew: a program may wrap its environments in another way by then."""
+_FEWEST_DIRECT, _DIRECT, _AGAIN_NS = 20_000, 200_000, 500_000_000
+"""Calls until that is looked at anew, and the time they are to take: a program may wrap its environments in another way by then."""
 
 
 _STARTS = ("_start_new_thread", "_start_joinable_thread")
@@ -39,6 +39,7 @@ class ThreadTurns:
 
     def __init__(self, turns: PartTime, counter: EventCounter) -> None:
         self._turns, self._counter = turns, counter
+        turns.has_thread_turns = True
         self._begun: Optional[tuple[int, int, int]] = None
         """The thread of which calls are timed, its CPU time in ns, and all calls by then."""
         counter.in_thread = self.called
@@ -68,12 +69,14 @@ class ThreadTurns:
             looked_ns = self._turns.looking_ns(self._counter.calls[0] - before)
             if looked_ns > MOST_COST * own_ns and self._turns.is_clear:
                 self._turns.put(DIRECT)
-            self._wait()
+            self._wait(own_ns / _LOOKED_AT)
 
     def _begin(self, thread: int) -> None:
         self._begun = thread, time.thread_time_ns(), self._counter.calls[0]
         self._counter.left[0] = _LOOKED_AT
 
-    def _wait(self) -> None:
+    def _wait(self, call_ns: float = 0.0) -> None:
+        """Until the next look, at calls that take so long each, as far as is known."""
         self._begun = None
-        self._counter.left[0] = round(_DIRECT * rarer_after(self._turns.changes))
+        calls = min(_DIRECT, max(_FEWEST_DIRECT, _AGAIN_NS / call_ns)) if call_ns else _DIRECT
+        self._counter.left[0] = round(calls * rarer_after(self._turns.changes))

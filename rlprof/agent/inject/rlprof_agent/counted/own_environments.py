@@ -29,8 +29,8 @@ from .calls import (
     is_of_a_module,
     put_in_class,
 )
-from .direct import add_what_is_left, counting_directly
-from .dressing import in_place_of, is_counting, takes_self_and_one_more
+from .direct import counting_directly
+from .dressing import closed_over, in_place_of, is_counting, takes_self_and_one_more
 from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -77,13 +77,17 @@ class OwnEnvironment:
         self._owner, self._name, self.original = owner, name, original
         self._counter = counter
         self.others = [0]
-        """Calls from other places, since all were last looked at."""
+        """Calls from other places."""
         self._ways = {
             AWAY: original,
             BRIEF: counting_in_brief(original, counter, _calls),
             LOOKS: _counted(original, self, counter),
-            DIRECT: counting_directly(original, self, [None, None], None),
         }
+        self._instead: list[Any] = [None, True]
+        directly = counting_directly(
+            original, self, self._instead, self._ways[LOOKS], [0, 0, 0, 0], {}
+        )
+        self._ways[DIRECT] = directly
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
@@ -101,11 +105,12 @@ class OwnEnvironment:
         wanted = self._ways[way]
         if _is_aside or (self.is_judged and not self.size):
             wanted = self.original
-        if way == LOOKS:
-            self.others[0] = 0
         now = names_of(self._owner).get(self._name)
-        if now is not wanted and self.has(now):
-            add_what_is_left(now, self)
+        is_in_place = self.has(now)
+        self._count_what_is_left()
+        # What the program has replaced, and calls, looks from where: the place is another now.
+        self._instead[0] = True if way == DIRECT and is_in_place else None
+        if now is not wanted and is_in_place:
             if now is not self.original:
                 given_back(now)
             if wanted is not self.original:
@@ -116,8 +121,17 @@ class OwnEnvironment:
         """Tell whether it is the method, or counts it."""
         return any(function is each for each in self._ways.values())
 
+    def _count_what_is_left(self) -> None:
+        made = closed_over(self._ways[DIRECT], "made")
+        if made[0]:
+            self.add(made)
+
+    def forget_what_is_left(self) -> None:
+        """In a forked child: what the parent had counted, and not added yet, is the parent's."""
+        closed_over(self._ways[DIRECT], "made")[0] = 0
+
     def is_clear(self) -> bool:
-        """Tell whether all calls are steps, as far as was looked."""
+        """Tell whether all calls ever were steps, as far as was looked."""
         return self.is_judged and not self.others[0]
 
     def add(self, made: list[int]) -> None:
