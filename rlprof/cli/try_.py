@@ -158,7 +158,7 @@ def try_(
     if ended.failure is not None:
         _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
     # What has failed may have been harmed by us, and may fail again.
-    elif conductor.restarts and conductor.has_ended_it and not ended.was_told_to_end:
+    elif conductor.restarts and conductor.has_ended_it and ended.told_by is None:
         _try_by_runs(conductor, settings)
     report = load_report(run_file)
     if output is None and is_worth_keeping(report):

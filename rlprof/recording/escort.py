@@ -50,8 +50,8 @@ class Escort:
         """Those that we were given as ignored, and so is the target: it may have a handler by the time one comes."""
         self.was_continued = False
         """True if SIGCONT has come: we were stopped, and may have been for long."""
-        self.was_told_to_end = False
-        """True if a signal that ends a program came for it, and was not ignored when we were started."""
+        self.told_by: int | None = None
+        """The last signal that ends a program which came for it, and was not ignored when we were started."""
         self._terminal: TerminalWitness | None = None
         self._restore: list[Callable[[], object]] = []
         self._wake_up, self._waking = self._listen_to_signals()
@@ -115,7 +115,7 @@ class Escort:
     @property
     def was_stopped(self) -> bool:
         """Tell whether the target was to end, for all that is known: a signal came for it, or has ended it."""
-        return self.was_told_to_end or is_stopped_by(self.target.exit_code)
+        return self.told_by is not None or is_stopped_by(self.target.exit_code)
 
     @property
     def own_pids(self) -> list[int]:
@@ -131,7 +131,8 @@ class Escort:
         for _ in range(len(self._signals)):
             signum, came_s = self._signals.pop(0)
             if signum in FORWARDED:
-                self.was_told_to_end |= signum in ENDING - self._ignored
+                if signum in ENDING - self._ignored:
+                    self.told_by = signum
                 self.target.forward(signum, came_s)
             elif signum == signal.SIGCONT:
                 self.was_continued = True
@@ -149,8 +150,8 @@ class Escort:
 
     def hear_terminal(self) -> None:
         """Take in what was typed that ends a program."""
-        if self._terminal is not None and self._terminal.has_told():
-            self.was_told_to_end = True
+        if self._terminal is not None:
+            self.told_by = self._terminal.told() or self.told_by
 
     def drain(self) -> None:
         """Take what the target wrote last, and no more: a child that lives on may write for ever."""

@@ -61,10 +61,10 @@ class RunEnd:
     """The signal that ended the target."""
     failure: RlprofError | None
     """Error that ended the recording early; the target was not touched by it."""
-    was_told_to_end: bool
-    """True if a signal came for it, which it may have met before it could die of it."""
+    told_by: int | None
+    """The signal that came for it, which it may have met before it could die of it."""
     was_stopped: bool
-    """The same, or it died of one that somebody sent it alone."""
+    """True if one came, or it died of one that somebody sent it alone."""
 
 
 class Recorder:
@@ -180,7 +180,7 @@ class Recorder:
             exit_code,
             escort.target.exit_signal,
             self._store.failure,
-            was_told_to_end=escort.was_told_to_end,
+            told_by=escort.told_by,
             was_stopped=escort.was_stopped,
         )
 
@@ -224,7 +224,7 @@ class Recorder:
         due_s = self._server.release_overdue()
         events = self._selector.select(self._timeout_s(due_s))
         self._escort.handle_signals()
-        if self._escort.was_told_to_end:
+        if self._escort.told_by is not None:
             self._note_told_to_end()
         if self._processes.are_sampled:
             self._pauses.notice()
@@ -329,7 +329,7 @@ class Recorder:
     def _finish(self, exit_code: int) -> None:
         self._pauses.end()
         self._escort.hear_terminal()
-        if self._escort.was_told_to_end:
+        if self._escort.told_by is not None:
             self._note_told_to_end()
         # Before the last window closes: steps may be in what the target wrote last.
         self._escort.drain()

@@ -38,11 +38,11 @@ class TerminalWitness:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(told)
 
-    def has_told(self) -> bool:
-        """Tell whether a signal has come since the last call. Once the witness has ended none does."""
+    def told(self) -> int | None:
+        """The signal that has come since the last call; None for none. Once the witness has ended none does."""
         with suppress(BlockingIOError):
-            return bool(os.read(self.fd, 64))
-        return False
+            return next(reversed(os.read(self.fd, 64)), None)
+        return None
 
     def close(self) -> None:
         """Close our end of the pipe, once it has ended."""

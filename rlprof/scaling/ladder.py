@@ -23,6 +23,7 @@ from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
 from rlprof.profile.build import build_profile
 from rlprof.recording.record import record
+from rlprof.recording.recorder import RunEnd
 from rlprof.recording.settings import RecordingSettings
 from rlprof.report import wording
 from rlprof.runfile.reader import read_run
@@ -168,21 +169,19 @@ class Ladder:
                 continue
             self._tell(f"{wording.counted(workers, 'worker', 'workers')} (run {number} of {total})")
             try:
-                run, was_stopped = self._run(workers, round_number)
+                run, outcome = self._run(workers, round_number)
             except KeyboardInterrupt:  # Between the runs: while one runs, it gets the signal.
                 return Climb(tuple(runs), exit_code_of_signal(signal.SIGINT))
             runs.append(run)
-            if was_stopped:  # The rest of the ladder is not wanted either.
-                # One that meets the signal in its interpreter's start ends with another code.
-                is_by_signal = is_stopped_by(run.exit_code)
-                code = run.exit_code if is_by_signal else exit_code_of_signal(signal.SIGINT)
+            if outcome.was_stopped:  # The rest of the ladder is not wanted either.
+                told_by = outcome.told_by
+                code = run.exit_code if told_by is None else exit_code_of_signal(told_by)
                 return Climb(tuple(runs), code)
             if run.failed:
                 failed.add(workers)
         return Climb(tuple(runs))
 
-    def _run(self, workers: int, round_number: int) -> tuple[LadderRun, bool]:
-        """The run, and whether somebody stopped it before its time."""
+    def _run(self, workers: int, round_number: int) -> tuple[LadderRun, RunEnd]:
         settings = self._settings(workers)
         started = time.monotonic()
         outcome = record(settings)
@@ -203,7 +202,7 @@ class Ladder:
                 why_no_sps=error.message,
             )
         self._tell(f"{_outcome(run)}, {time.monotonic() - started:.1f} s")
-        return run, outcome.was_stopped
+        return run, outcome
 
 
 def climbing_order(counts: Sequence[int], rounds: int) -> Iterator[tuple[int, int]]:

@@ -198,6 +198,6 @@ def test_all_treatments_are_listed_with_what_they_try(command_line):
 def test_a_training_has_failed_where_nobody_has_ended_it(
     exit_code, has_ended_it, was_stopped, has_failed
 ):
-    ended = RunEnd(exit_code, None, None, was_stopped, was_stopped)
+    ended = RunEnd(exit_code, None, None, None, was_stopped)
 
     assert _has_failed(ended, has_ended_it=has_ended_it) == has_failed

@@ -18,8 +18,9 @@ from rlprof.scaling.ladder import Climb, Ladder
 Ending = Callable[[int], RunEnd]
 
 
-def an_end(exit_code: int = 0, *, told_to_end: bool = False) -> RunEnd:
-    return RunEnd(exit_code, None, None, told_to_end, told_to_end or is_stopped_by(exit_code))
+def an_end(exit_code: int = 0, *, told_by: int | None = None) -> RunEnd:
+    was_stopped = told_by is not None or is_stopped_by(exit_code)
+    return RunEnd(exit_code, None, None, told_by, was_stopped)
 
 
 @pytest.fixture
@@ -73,10 +74,11 @@ def test_a_run_that_a_signal_ended_ends_the_ladder_with_its_code(climbed, by):
     assert (workers_of(found), found.stopped_with) == ([1, 2], ended)
 
 
-def test_a_run_that_was_told_to_end_ends_the_ladder_whatever_its_code(climbed):
-    found, _ = climbed(lambda _workers: an_end(exit_code=1, told_to_end=True))
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_was_told_to_end_ends_the_ladder_whatever_its_code(climbed, by):
+    found, _ = climbed(lambda _workers: an_end(exit_code=1, told_by=by))
 
-    assert (workers_of(found), found.stopped_with) == ([1], exit_code_of_signal(signal.SIGINT))
+    assert (workers_of(found), found.stopped_with) == ([1], exit_code_of_signal(by))
 
 
 def test_ctrl_c_between_runs_keeps_those_before(climbed):

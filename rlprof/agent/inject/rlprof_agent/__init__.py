@@ -145,6 +145,9 @@ def _start_in_child() -> None:
     """Renew everything: the parent's mailbox and its timer are not the child's."""
     global _agent
     before, _agent = _agent, None
+    part_time: Any = sys.modules.get("rlprof_agent.counted.part_time")
+    if part_time is not None:
+        part_time.forget_what_is_left()
     try:
         _import_anew()
         from . import layout, manners
@@ -184,7 +187,7 @@ def _renew_cells() -> None:
         if _agent is None:
             part_time.stop()
         else:
-            part_time.begin_in_child()
+            part_time.begin()
     torch_syncs: Any = sys.modules.get("rlprof_agent.counted.torch_syncs")
     if torch_syncs is not None:
         torch_syncs.renew()

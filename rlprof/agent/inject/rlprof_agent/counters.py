@@ -212,7 +212,7 @@ class EventCounter:
 
 def _calling() -> Any:
     """The code of the program's that has called what counts."""
-    frame: Any = _getframe(2)
+    frame: Any = _getframe(1).f_back
     while frame is not None and frame.f_code.co_filename == COUNTED_FILE:
         frame = frame.f_back
     return None if frame is None else frame.f_code

@@ -22,7 +22,7 @@ from .calls import (
 )
 from .dressing import counter_of, is_counting, of_counting, original_of
 from .in_threads import ThreadTurns
-from .part_time import BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
+from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class CountedMethods:
         """
         self._hooked: Any = (None, None)
         self._turns: Optional[PartTime] = None
+        self._way = LOOKS
         self._looking: list[Any] = []
         """Weak references to functions that look at each call: those that classes have, and those that the program holds on to."""
         self._made: dict[Any, dict[int, Any]] = {}
@@ -86,6 +87,7 @@ class CountedMethods:
                 direct.put_looking(looking)
         for owner in self._living():
             self._put_in(owner, way)
+        self._way = way
         for original in list(self._made):
             # A script that is run again has another one now, and all of its first run would be held by this.
             if not is_of_a_module(original):
@@ -110,6 +112,11 @@ class CountedMethods:
             if is_ours and counter_of(now) is not self._counter:
                 continue
             wanted = given_back(now) if is_ours else now
+            looking = self._all_looking()
+            if not is_ours and self._way != AWAY and now not in map(original_of, looking):
+                # The program has put another there, which may call the one before.
+                for each in looking:
+                    direct.forget(each)
             if direct.looks(now):
                 # It comes back, with what it has told.
                 self._made.setdefault(wanted, {}).setdefault(LOOKS, now)

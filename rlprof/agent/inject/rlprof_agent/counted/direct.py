@@ -6,6 +6,8 @@ that calls it tells. The first call of one that was not seen has all looked at a
 
 from __future__ import annotations
 
+from sys import _getframe
+
 from .calls import handed_on
 from .dressing import closed_over, in_place_of, is_counting, original_of, takes_self_and_one_more
 
@@ -82,6 +84,14 @@ def put_looking(looking: Any) -> None:
     closed_over(looking, "instead")[0] = None
 
 
+def forget(looking: Any) -> None:
+    """Have the looks of ``looking`` begin anew."""
+    tally = _tally_of(looking)
+    if tally is not None:
+        tally[:] = [0, 0, 0, 0]
+        closed_over(looking, "callers").clear()
+
+
 def add_what_is_left(looking: Any, counter: Any) -> None:
     """Add to the counter what was counted directly in the place of ``looking`` since that was last done."""
     made = _made_of(looking)
@@ -108,6 +118,7 @@ def counting_directly(
     While it is not what ``instead`` has first, what ``looking`` makes of it.
     """
     made, most = [0], _AT_ONCE
+    own_frame, number_of, nobody = _getframe, id, (0, 0)
     __class__ = None
 
     def one(self: Any, argument: Any) -> Any:
@@ -120,8 +131,11 @@ def counting_directly(
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        if tally[3] and not counter.is_outermost(callers):
-            return result
+        if tally[3]:
+            above = own_frame().f_back
+            seen = nobody if above is None else callers.get(number_of(above.f_code), nobody)
+            if seen[0] <= seen[1] and (seen is not nobody or not counter.is_outermost(callers)):
+                return result
         made[0] += 1
         if made[0] >= most:
             counter.add(made)
@@ -137,8 +151,11 @@ def counting_directly(
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        if tally[3] and not counter.is_outermost(callers):
-            return result
+        if tally[3]:
+            above = own_frame().f_back
+            seen = nobody if above is None else callers.get(number_of(above.f_code), nobody)
+            if seen[0] <= seen[1] and (seen is not nobody or not counter.is_outermost(callers)):
+                return result
         made[0] += 1
         if made[0] >= most:
             counter.add(made)

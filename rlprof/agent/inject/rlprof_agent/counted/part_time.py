@@ -10,6 +10,7 @@ in between.
 from __future__ import annotations
 
 import sys
+from _thread import allocate_lock
 
 from .. import layout
 from ..counters import so_far
@@ -132,12 +133,10 @@ def end_turns() -> None:
             each.put(DIRECT)
 
 
-def begin_in_child() -> None:
-    """Count all calls, in a forked child: what the parent has not added yet is the parent's."""
+def forget_what_is_left() -> None:
+    """In a forked child: what the parent had counted, and not added yet, is the parent's."""
     for each in _ever:
-        for part in each.parts:
-            part.forget_what_is_left()
-    begin()
+        each.forget_what_is_left()
 
 
 def cost_ns() -> int:
@@ -187,6 +186,7 @@ class PartTime:
         """Part that counting takes of a turn that is counted, of one that looks at each call, and of one whose steps are counted directly."""
         self.changes = 0
         """How often the way was changed."""
+        self._lock = allocate_lock()
         self._put_ns = 0.0
         """CPU time to change the way."""
         self._pace: Any = None
@@ -234,9 +234,14 @@ class PartTime:
         self._is_whole = False
         self._turns_ns, self._until_sum = 0, 1
 
+    def forget_what_is_left(self) -> None:
+        self._lock = allocate_lock()  # The thread that held it is not there.
+        for part in self.parts:
+            part.forget_what_is_left()
+
     def thread_begins(self) -> None:
         """See that its calls are counted, if the main thread waits from now on."""
-        if self.way in (AWAY, BRIEF) and self._threads < _MOST_THREADS:
+        if self.way != LOOKS and self._threads < _MOST_THREADS:
             self._threads += 1
             self.begin()
             self._looking = _THREAD_TURNS
@@ -254,7 +259,7 @@ class PartTime:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
             steps, calls = self._counts()
             bare_ns = own_ns - self.looking_ns(calls - before[1])
-            self._add(max(0.0, bare_ns * self._pace - (steps - before[0])))
+            self._add(bare_ns * self._pace - (steps - before[0]))
             self._left -= 1
             if self._left <= 0:
                 self._put_next()
@@ -366,17 +371,23 @@ class PartTime:
         self._is_whole = True
 
     def put(self, way: int) -> None:
-        if self.way != way:
+        # Another thread, or what the main thread was doing when its stack was taken, may be about it.
+        if self.way == way or not self._lock.acquire(False):
+            return
+        try:
             begun = time.thread_time_ns()
             self.way = way
             self.changes += 1
             for part in self.parts:
                 part.put(way)
             self._put_ns += _OF_THE_LAST * (time.thread_time_ns() - begun - self._put_ns)
+        finally:
+            self._lock.release()
 
     def _add(self, steps: float) -> None:
+        """Count so many more; fewer where the program makes more by itself than its pace, until that is made up for."""
         self._owed += steps
-        whole = int(self._owed)
+        whole = max(0, int(self._owed))
         self._owed -= whole
         self._counter.cell[0] += whole
 
