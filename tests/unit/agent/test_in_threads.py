@@ -356,7 +356,7 @@ def test_a_copy_counts_for_nobody(steps):
     stepped_in_a_thread(Maze(), MANY)
     copied = pickle.loads(pickle.dumps(steps))
 
-    copied.add([5])
+    copied.add(5)
     copied.in_thread(1)
 
     assert copied.cell == [0]

@@ -103,9 +103,8 @@ class EventCounter:
         if self.owner != get_ident():
             self.owner = 0
 
-    def add(self, made: list[int]) -> None:
-        """Count calls of one each that were ``made`` without us; none of them is left there."""
-        number, made[0] = made[0], 0
+    def add(self, number: int) -> None:
+        """Count so many calls of one each that were made without us."""
         self.cell[0] += number
         self.calls[0] += number
         self.left[0] -= number

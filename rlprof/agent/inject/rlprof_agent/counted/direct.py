@@ -9,7 +9,14 @@ from __future__ import annotations
 from sys import _getframe
 
 from .calls import handed_on
-from .dressing import closed_over, in_place_of, is_counting, original_of, takes_self_and_one_more
+from .dressing import (
+    cell_of,
+    closed_over,
+    in_place_of,
+    is_counting,
+    original_of,
+    takes_self_and_one_more,
+)
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -57,12 +64,13 @@ def put_directly(looking: Any, counter: EventCounter) -> None:
     if has_callers or outermost > inner:
         if instead[1] is None:
             callers = closed_over(looking, "callers")
-            instead[1] = counting_directly(original, counter, instead, looking, tally, callers)
+            instead[1] = counting_directly(original, counter, looking, callers)
+        put_in_place(instead[1], True, bool(has_callers))
         instead[0] = handed_on(original, instead[1])
+    elif inner:
+        instead[0] = original
     else:
-        instead[0] = (
-            original if inner else handed_on(original, _telling(original, counter, looking))
-        )
+        instead[0] = handed_on(original, _telling(original, counter, looking))
 
 
 def in_place(looking: Any) -> Any:
@@ -81,7 +89,10 @@ def put_looking(looking: Any) -> None:
     tally[:3] = [each // 2 for each in tally[:3]]
     for each in closed_over(looking, "callers").values():
         each[:] = [(calls + 1) // 2 for calls in each]  # Who has called is not forgotten.
-    closed_over(looking, "instead")[0] = None
+    instead = closed_over(looking, "instead")
+    instead[0] = None
+    if instead[1] is not None:
+        put_in_place(instead[1], False)
 
 
 def forget(looking: Any) -> None:
@@ -92,76 +103,91 @@ def forget(looking: Any) -> None:
         closed_over(looking, "callers").clear()
 
 
-def add_what_is_left(looking: Any, counter: Any) -> None:
+def add_what_is_left(looking: Any, counter: EventCounter) -> None:
     """Add to the counter what was counted directly in the place of ``looking`` since that was last done."""
-    made = _made_of(looking)
-    if made is not None and made[0]:
-        counter.add(made)
+    directly = _directly_of(looking)
+    if directly is not None:
+        counter.add(taken_from(directly))
 
 
 def forget_what_is_left(looking: Any) -> None:
     """Leave it to the process that this one was forked from."""
-    made = _made_of(looking)
-    if made is not None:
-        made[0] = 0
+    directly = _directly_of(looking)
+    if directly is not None:
+        taken_from(directly)
 
 
 def counting_directly(
-    original: Any,
-    counter: Any,
-    instead: list[Any],
-    looking: Any,
-    tally: list[int],
-    callers: dict[int, list[int]],
+    original: Any, counter: Any, looking: Any, callers: dict[int, list[int]]
 ) -> Any:
-    """``original`` with each call that does not raise counted as one, and told to ``counter.add``: if its caller says so, where ``tally`` has callers.
-    While it is not what ``instead`` has first, what ``looking`` makes of it.
+    """``original`` with each call that does not raise counted as one, and told to ``counter.add``: those of which ``callers`` say so, where it
+    heeds them. While it is not :func:`put_in_place`, what ``looking`` makes of them.
     """
-    made, most = [0], _AT_ONCE
+    # Variables of the closure, which are set from outside: items of lists take twice as long.
+    made, is_in_place, heeds_callers = 0, False, False
+    most = _AT_ONCE
     own_frame, number_of, nobody = _getframe, id, (0, 0)
     __class__ = None
 
     def one(self: Any, argument: Any) -> Any:
+        nonlocal made
         if False:
             return __class__
         try:
-            if instead[0] is not instead[1]:
+            if not is_in_place:
                 return looking(self, argument)
             result = original(self, argument)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        if tally[3]:
+        if heeds_callers:
             above = own_frame().f_back
             seen = nobody if above is None else callers.get(number_of(above.f_code), nobody)
             if seen[0] <= seen[1] and (seen is not nobody or not counter.is_outermost(callers)):
                 return result
-        made[0] += 1
-        if made[0] >= most:
-            counter.add(made)
+        made += 1
+        if made >= most:
+            number, made = made, 0
+            counter.add(number)
         return result
 
     def several(*args: Any, **kwargs: Any) -> Any:
+        nonlocal made
         if False:
             return __class__
         try:
-            if instead[0] is not instead[1]:
+            if not is_in_place:
                 return looking(*args, **kwargs)
             result = original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        if tally[3]:
+        if heeds_callers:
             above = own_frame().f_back
             seen = nobody if above is None else callers.get(number_of(above.f_code), nobody)
             if seen[0] <= seen[1] and (seen is not nobody or not counter.is_outermost(callers)):
                 return result
-        made[0] += 1
-        if made[0] >= most:
-            counter.add(made)
+        made += 1
+        if made >= most:
+            number, made = made, 0
+            counter.add(number)
         return result
 
     return _fit(original, one, several)
+
+
+def put_in_place(directly: Any, is_in_place: bool, heeds_callers: bool = False) -> None:
+    """Have ``directly`` count, or ask what looks."""
+    cell_of(directly, "is_in_place").cell_contents = is_in_place
+    cell_of(directly, "heeds_callers").cell_contents = heeds_callers
+
+
+def taken_from(directly: Any) -> int:
+    """Return the calls that it has counted since it last told of them; it forgets them."""
+    cell = cell_of(directly, "made")
+    number: int = cell.cell_contents
+    cell.cell_contents = 0
+    return number
 
 
 def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:
@@ -210,6 +236,6 @@ def _tally_of(function: Any) -> Any:
     return closed_over(function, "tally") if is_counting(function) else None
 
 
-def _made_of(looking: Any) -> Any:
+def _directly_of(looking: Any) -> Any:
     instead = closed_over(looking, "instead") if is_counting(looking) else None
-    return None if instead is None or instead[1] is None else closed_over(instead[1], "made")
+    return None if instead is None else instead[1]

@@ -83,8 +83,14 @@ def original_of(function: Any) -> Any:
 
 def closed_over(function: Any, name: str) -> Any:
     """Return what a function for which :func:`is_counting` holds refers to by ``name``; None if it does not."""
+    cell = cell_of(function, name)
+    return None if cell is None else cell.cell_contents
+
+
+def cell_of(function: Any, name: str) -> Any:
+    """Return the cell that holds it; None if there is none."""
     names = function.__code__.co_freevars
-    return function.__closure__[names.index(name)].cell_contents if name in names else None
+    return function.__closure__[names.index(name)] if name in names else None
 
 
 def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None) -> Any:

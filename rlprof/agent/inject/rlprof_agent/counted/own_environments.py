@@ -29,8 +29,8 @@ from .calls import (
     is_of_a_module,
     put_in_class,
 )
-from .direct import counting_directly
-from .dressing import closed_over, in_place_of, is_counting, takes_self_and_one_more
+from .direct import counting_directly, put_in_place, taken_from
+from .dressing import in_place_of, is_counting, takes_self_and_one_more
 from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -83,11 +83,7 @@ class OwnEnvironment:
             BRIEF: counting_in_brief(original, counter, _calls),
             LOOKS: _counted(original, self, counter),
         }
-        self._instead: list[Any] = [None, True]
-        directly = counting_directly(
-            original, self, self._instead, self._ways[LOOKS], [0, 0, 0, 0], {}
-        )
-        self._ways[DIRECT] = directly
+        self._ways[DIRECT] = counting_directly(original, self, self._ways[LOOKS], {})
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
@@ -107,9 +103,10 @@ class OwnEnvironment:
             wanted = self.original
         now = names_of(self._owner).get(self._name)
         is_in_place = self.has(now)
-        self._count_what_is_left()
+        directly = self._ways[DIRECT]
+        self.add(taken_from(directly))
         # What the program has replaced, and calls, looks from where: the place is another now.
-        self._instead[0] = True if way == DIRECT and is_in_place else None
+        put_in_place(directly, way == DIRECT and is_in_place)
         if now is not wanted and is_in_place:
             if now is not self.original:
                 given_back(now)
@@ -121,22 +118,16 @@ class OwnEnvironment:
         """Tell whether it is the method, or counts it."""
         return any(function is each for each in self._ways.values())
 
-    def _count_what_is_left(self) -> None:
-        made = closed_over(self._ways[DIRECT], "made")
-        if made[0]:
-            self.add(made)
-
     def forget_what_is_left(self) -> None:
         """In a forked child: what the parent had counted, and not added yet, is the parent's."""
-        closed_over(self._ways[DIRECT], "made")[0] = 0
+        taken_from(self._ways[DIRECT])
 
     def is_clear(self) -> bool:
         """Tell whether all calls ever were steps, as far as was looked."""
         return self.is_judged and not self.others[0]
 
-    def add(self, made: list[int]) -> None:
-        """Count calls that were ``made`` directly; none of them is left there."""
-        number, made[0] = made[0], 0
+    def add(self, number: int) -> None:
+        """Count so many calls that were made directly."""
         _calls[0] += number
         steps = number * self.size
         self._counter.cell[0] += steps
