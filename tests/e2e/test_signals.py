@@ -366,8 +366,8 @@ def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_pa
 
 ENDS_AS_CLICK_DOES = """
 import sys, time
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True:
         sum(range(10_000))
 except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """Calls that are counted in a part of the time, where counting them all would cost the program too much.
 
-A turn lasts from one stack of the probe to the next. What dear is are looks at where each call comes from. So in most turns calls are counted
+A turn lasts from one stack of the probe to the next. What costs most is to look where each call comes from. So in most turns calls are counted
 directly, where earlier looks have told that each is a step, or none. Where that cannot be told, or costs too much as well, nothing of ours
 is there in most turns, and what is counted goes on at the pace of the last turn in which it was: all calls of the method by the least
 that can count them, or, now and then, with a look. When the next of these comes is drawn, so that no rhythm of the program's can hide
@@ -54,9 +54,11 @@ _MOST_TURNS = 200
 _DIRECT_TURNS = 50
 """Turns on average in which calls are counted directly, before they are looked at anew."""
 _MOST_DIRECT = 0.05
-"""Largest share that counting directly may take, as it is reckoned; what is there is half of it. Where nothing of ours is in the class, steps are lost of
+"""Largest share that counting directly may take. Where nothing of ours is in the class, steps are lost of
 what the program holds on to then (``step = env.step``), and of threads that step while the main thread waits: up to 94 % (2026-11-28).
 """
+_MOST_AHEAD = 10
+"""Turns by which the program's own counting may be ahead of its pace: in more, its pace is another."""
 _QUIET_TURNS = 500
 """Turns without a call in another thread after which it is taken that there are none any more."""
 _THREAD_TURNS, _MOST_THREADS = 50, 10
@@ -259,7 +261,9 @@ class PartTime:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
             steps, calls = self._counts()
             bare_ns = own_ns - self.looking_ns(calls - before[1])
-            self._add(bare_ns * self._pace - (steps - before[0]))
+            expected = bare_ns * self._pace
+            self._add(expected - (steps - before[0]))
+            self._owed = max(self._owed, -_MOST_AHEAD * expected)
             self._left -= 1
             if self._left <= 0:
                 self._put_next()
