@@ -16,7 +16,13 @@ from types import FunctionType, WrapperDescriptorType
 
 from ..counters import FIRST_THREAD
 from ..plain_reads import in_classes
-from .dressing import dressed, in_place_of, original_of, takes_self_and_one_more
+from .dressing import (
+    dressed,
+    in_place_of,
+    original_of,
+    takes_self_and_one_more,
+    the_one_in_place_of,
+)
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -76,9 +82,7 @@ def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) ->
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
-    code = getattr(original, "__code__", None)
-    is_one = code is not None and takes_self_and_one_more(code)
-    return in_place_of(original, one if is_one else several)
+    return the_one_in_place_of(original, one, several)
 
 
 def put_in_class(owner: type, name: str, function: Any) -> None:

@@ -9,14 +9,7 @@ from __future__ import annotations
 from sys import _getframe
 
 from .calls import handed_on
-from .dressing import (
-    cell_of,
-    closed_over,
-    in_place_of,
-    is_counting,
-    original_of,
-    takes_self_and_one_more,
-)
+from .dressing import cell_of, closed_over, is_counting, original_of, the_one_in_place_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -173,7 +166,7 @@ def counting_directly(
             counter.add(number)
         return result
 
-    return _fit(original, one, several)
+    return the_one_in_place_of(original, one, several)
 
 
 def put_in_place(directly: Any, is_in_place: bool, heeds_callers: bool = False) -> None:
@@ -219,13 +212,7 @@ def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
-    return _fit(original, one, several)
-
-
-def _fit(original: Any, one: Any, several: Any) -> Any:
-    code = getattr(original, "__code__", None)
-    is_one = code is not None and takes_self_and_one_more(code)
-    return in_place_of(original, one if is_one else several)
+    return the_one_in_place_of(original, one, several)
 
 
 def _is_of_one_kind(outermost: int, inner: int) -> bool:

@@ -41,6 +41,13 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
     return wrapper
 
 
+def the_one_in_place_of(original: Any, one: Any, several: Any) -> Any:
+    """The same of ``one``, which takes an object and one argument, where ``original`` does, and else of ``several``, which takes any."""
+    code = getattr(original, "__code__", None)
+    is_one = code is not None and takes_self_and_one_more(code)
+    return in_place_of(original, one if is_one else several)
+
+
 def take_names(wrapper: Any, original: Any) -> None:
     """Name the two arguments of ``wrapper`` as those of ``original``, so that they can be given by name, too. Not ``*args``: packing and
     unpacking them costs more than all the rest.
