@@ -144,7 +144,7 @@ def test_a_step_that_is_replaced_counts_once(steps):
     for _ in range(3):
         a_turn_of(Cave(), 200)
     assert turns().way == DIRECT
-    Cave.step = timed  # type: ignore[method-assign]
+    Cave.step = timed  # type: ignore[method-assign]  # As programs do.
     for _ in range(2 * part_time._DIRECT_TURNS):
         a_turn_of(Cave(), 200)
     turns().begin()

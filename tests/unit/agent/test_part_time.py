@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rlprof.agent.inject.rlprof_agent.counted import part_time
+from rlprof.agent.inject.rlprof_agent.counted.calls import cost_of_a_call
 from rlprof.agent.inject.rlprof_agent.counted.part_time import (
     AWAY,
     BRIEF,
@@ -205,11 +205,10 @@ def test_nothing_is_told_of_calls_that_are_no_steps():
     assert training.counter.cell[0] == 0
 
 
-def test_what_counting_costs_is_tried(monkeypatch):
-    monkeypatch.setattr(part_time, "time", time)
+def test_what_counting_costs_is_tried():
     calls = [7]
 
-    assert 0 < part_time.cost_of_a_call(steps_counter(), calls) < 100_000
+    assert 0 < cost_of_a_call(steps_counter(), calls) < 100_000
     assert calls == [7]
 
 

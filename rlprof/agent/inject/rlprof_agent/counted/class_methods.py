@@ -13,6 +13,7 @@ from .. import foreign_errors
 from ..plain_reads import names_of
 from . import direct
 from .calls import (
+    cost_of_a_call,
     counting,
     counting_in_brief,
     given_back,
@@ -22,7 +23,7 @@ from .calls import (
 )
 from .dressing import counter_of, is_counting, of_counting, original_of
 from .in_threads import ThreadTurns
-from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
+from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, enrol
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class CountedMethods:
         self._turns = PartTime(counter, counter.calls, cost_of_a_call(counter, counter.calls))
         self._turns.may_rest = True
         self._turns.parts.append(self)
-        self._turns.enrol()
+        enrol(self._turns)
         ThreadTurns(self._turns, counter)
 
     def put(self, way: int) -> None:
@@ -85,8 +86,9 @@ class CountedMethods:
                 direct.put_directly(looking, self._counter)
             else:
                 direct.put_looking(looking)
+        known = {id(original_of(looking)) for looking in self._all_looking()}
         for owner in self._living():
-            self._put_in(owner, way)
+            self._put_in(owner, way, known)
         self._way = way
         for original in list(self._made):
             # A script that is run again has another one now, and all of its first run would be held by this.
@@ -103,7 +105,8 @@ class CountedMethods:
         for looking in self._all_looking():
             direct.forget_what_is_left(looking)
 
-    def _put_in(self, owner: type, way: int) -> None:
+    def _put_in(self, owner: type, way: int, known: set[int]) -> None:
+        """``known`` are the numbers of functions that are counted by now."""
         for name in self._names:
             now = names_of(owner).get(name)
             if not is_method(now) or _flags(now) & _CO_COROUTINE:
@@ -112,11 +115,10 @@ class CountedMethods:
             if is_ours and counter_of(now) is not self._counter:
                 continue
             wanted = given_back(now) if is_ours else now
-            looking = self._all_looking()
-            if not is_ours and self._way != AWAY and now not in map(original_of, looking):
+            if not is_ours and self._way != AWAY and id(now) not in known:
                 # The program has put another there, which may call the one before.
-                for each in looking:
-                    direct.forget(each)
+                for looking in self._all_looking():
+                    direct.forget(looking)
             if direct.looks(now):
                 # It comes back, with what it has told.
                 self._made.setdefault(wanted, {}).setdefault(LOOKS, now)
@@ -127,7 +129,7 @@ class CountedMethods:
             put_in_class(owner, name, wanted)
 
     def _looking_at(self, original: Any) -> Any:
-        """What looks at each call of ``original``, made anew."""
+        """Make what looks at each call of ``original``."""
         looking = counting(original, self._counter)
         self._looking.append(ref(looking))
         return looking

@@ -23,6 +23,7 @@ from ..plain_reads import (
     qualname_of,
 )
 from .calls import (
+    cost_of_a_call,
     counting_in_brief,
     given_back,
     handed_on,
@@ -31,7 +32,7 @@ from .calls import (
 )
 from .direct import counting_directly, put_in_place, taken_from
 from .dressing import in_place_of, is_counting, takes_self_and_one_more
-from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, cost_of_a_call
+from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, enrol
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _take_turns(steps: EventCounter) -> None:
             oldest.put(AWAY)
             _found.remove(oldest)
     _turns.begin()
-    _turns.enrol()
+    enrol(_turns)
 
 
 def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:

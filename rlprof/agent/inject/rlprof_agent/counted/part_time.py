@@ -15,7 +15,6 @@ from _thread import allocate_lock
 from .. import layout
 from ..counters import so_far
 from ..real import os, time
-from .calls import counting_in_brief
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ AT_ONCE = 10
 """Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 10 to 30 µs."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
-_TRIALS, _CALLS = 8, 200
 _TO_BE_APART = 3
 """Times that what is in between is reckoned anew, to be known to a ns."""
 
@@ -212,9 +210,6 @@ class PartTime:
     def cost_ns(self) -> float:
         """Time that its calls have taken longer, each counted with a look at where it came from."""
         return self.looking_ns(self._calls[0])
-
-    def enrol(self) -> None:
-        enrol(self)
 
     def looking_ns(self, calls: int) -> float:
         """Return what so many calls have taken longer that were looked at, where the program does much in between."""
@@ -403,26 +398,3 @@ def _tell_that_steps_are_estimated() -> None:
     agent = sys.modules[__package__.rpartition(".")[0]].current_agent()
     if agent is not None:
         agent.mailbox.cells[layout.CELL_STEPS_ESTIMATED] = 1
-
-
-def cost_of_a_call(counter: EventCounter, calls: list[int]) -> float:
-    """CPU time in ns by which a call takes longer when it is counted in brief, by a trial on this machine."""
-
-    def nothing(stepped: Any, action: Any) -> None:
-        pass
-
-    counted = counting_in_brief(nothing, counter, calls)
-    before = calls[0]
-    cost_ns = max(0.0, _least_ns(counted) - _least_ns(nothing)) / _CALLS
-    calls[0] = before
-    return cost_ns
-
-
-def _least_ns(function: Any) -> float:
-    least = float("inf")
-    for _ in range(_TRIALS):
-        begun = time.thread_time_ns()
-        for _ in range(_CALLS):
-            function(None, None)
-        least = min(least, time.thread_time_ns() - begun)
-    return least
