@@ -49,6 +49,7 @@ def steps(monkeypatch):
     """The counter of the classes above, counted as those of gymnasium are."""
     monkeypatch.setattr(counters, "_counters", {})
     monkeypatch.setattr(part_time, "_all", [])
+    monkeypatch.setattr(part_time, "_ever", [])
     monkeypatch.setenv("RLPROF_PART_TIME", "1")
     methods = CountedMethods(Env, ["step"], counters.counter("steps"))
     methods.install()
