@@ -122,6 +122,7 @@ def counting_directly(
     own_frame, number_of, nobody = _getframe, id, (0, 0)
     __class__ = None
 
+    # Written twice: a function for what both do would cost as much as they do.
     def one(self: Any, argument: Any) -> Any:
         nonlocal made
         if False:
