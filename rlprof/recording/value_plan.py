@@ -22,7 +22,7 @@ from rlprof.syntax.searches import search_begins_with
 
 _MOST_COST: Final = 0.0007
 """CPU time of looks over that of the process: under a thousandth."""
-_FREE_US: Final = 5_000
+_FREE_US: Final = 10_000
 """CPU time that they may cost at the beginning."""
 _MOST_AT_ONCE: Final = 6
 """Lines that an agent is asked for in one window, before it is known what they cost."""

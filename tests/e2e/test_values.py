@@ -248,7 +248,7 @@ class Env:
 
 env = Env(Features(LINKS))
 state = env.reset()
-until = time.thread_time() + 4.0
+until = time.thread_time() + 6.0
 while time.thread_time() < until:
     state, reward, done, info = env.step(1 + int(state) % 2)
 """

@@ -261,7 +261,7 @@ def test_lines_of_libraries_are_left_alone(run):
 
 
 def test_looks_that_would_cost_too_much_are_put_off(run):
-    run.mailbox.cells[layout.CELL_LOOKS_COST_NS] = 10_000_000
+    run.mailbox.cells[layout.CELL_LOOKS_COST_NS] = 20_000_000
     for _ in range(3):
         run.works(500 * MS, [[1]])
     assert run.plan.seen() == []

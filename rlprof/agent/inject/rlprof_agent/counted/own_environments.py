@@ -73,6 +73,8 @@ class OwnEnvironment:
         self.is_judged = False
         self.places: dict[int, set[int]] = {}
         """Instructions at which code calls it, by the number of the code."""
+        self._asked: set[tuple[int, int, int]] = set()
+        """Code and lines that were asked for: to find their instructions takes 60 µs, and the recorder asks again and again."""
         self._codes: list[CodeType] = []
         """Kept, so that their numbers are nobody else's."""
         self._owner, self._name, self.original = owner, name, original
@@ -88,9 +90,13 @@ class OwnEnvironment:
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
+        asked = id(code), first, last
+        if asked in self._asked:
+            return
         if not self.places:
             put_in_class(self._owner, self._name, self._ways[LOOKS])
             _take_turns(self._counter)
+        self._asked.add(asked)
         lines = range(first, last + 1)
         for each in (code, *_comprehensions(code, lines)):
             if id(each) not in self.places:
