@@ -19,6 +19,9 @@ from rlprof.units import duration, percent, rough_duration, size
 HORIZON_H: Final = 72.0
 """Longest time that counts to fill the memory there is: growth that needs more will rarely meet a training that long."""
 
+FARTHEST: Final = 100.0
+"""Times the steady phase to which growth is taken to go on as it was: a table of states that were met grows for half a minute, too."""
+
 MOST_OF_THE_TIME: Final = 0.8
 """Part of a thread's time from which on a function is one that trains, so that what it keeps in
 variables of its own is kept for long."""
@@ -42,7 +45,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     trend = memory.trend
     growing = _growing(memory.processes)
     hours = _hours_left(memory, trend)
-    if hours is not None and hours > HORIZON_H:
+    if hours is not None and hours > min(HORIZON_H, FARTHEST * profile.steady_us / HOUR_US):
         return
     lines = UserLines.of(profile, profile.whole)
     adding = _adding_places(profile, growing, lines)

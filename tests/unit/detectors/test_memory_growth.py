@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.memory_growth import DETECTOR, HORIZON_H
+from rlprof.detectors.memory_growth import DETECTOR, FARTHEST, HORIZON_H
 from rlprof.discovery import discover_detectors
 from rlprof.model import gauges
 from rlprof.model.finding import Confidence, Finding, PricedFinding
@@ -72,13 +72,17 @@ def test_memory_that_grows_to_the_end():
 
 def test_silent_just_under_its_thresholds():
     grown = MIN_GROWTH_BYTES / MIB
-    slow = GIB * HORIZON_H  # Free memory that a GiB an hour takes just so long to fill.
+    an_hour_of_a_gib = (500 * MIB, 500 * MIB + GIB)
     a_minute_of_a_gib_an_hour = (500 * MIB, 500 * MIB + GIB / 60)
+    # Free memory that a GiB an hour takes just so long to fill.
+    slow, far = GIB * HORIZON_H, GIB * FARTHEST / 60
 
-    assert found(a_training(500 * MIB, (500 + grown * 0.9) * MIB)) == []
-    assert len(found(a_training(500 * MIB, (500 + grown * 1.1) * MIB))) == 1
-    assert found(a_training(*a_minute_of_a_gib_an_hour, free=1.1 * slow)) == []
-    assert len(found(a_training(*a_minute_of_a_gib_an_hour, free=0.9 * slow))) == 1
+    assert found(a_training(500 * MIB, (500 + grown * 0.9) * MIB, free=GIB)) == []
+    assert len(found(a_training(500 * MIB, (500 + grown * 1.1) * MIB, free=GIB))) == 1
+    assert found(a_training(*an_hour_of_a_gib, steady_s=3600.0, free=1.1 * slow)) == []
+    assert len(found(a_training(*an_hour_of_a_gib, steady_s=3600.0, free=0.9 * slow))) == 1
+    assert found(a_training(*a_minute_of_a_gib_an_hour, free=1.1 * far)) == []
+    assert len(found(a_training(*a_minute_of_a_gib_an_hour, free=0.9 * far))) == 1
     least_s = MIN_STEADY_US / 1e6
     assert found(a_training(500 * MIB, 800 * MIB, steady_s=0.9 * least_s)) == []
     assert len(found(a_training(500 * MIB, 800 * MIB, steady_s=1.1 * least_s))) == 1
