@@ -11,6 +11,8 @@ from rlprof.cli.output import show
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rlprof.resources import CounterEntry
 
 PAGE_WIDTH = 100
@@ -66,8 +68,6 @@ def _list() -> None:
 
 
 def _page(name: str) -> str:
-    from difflib import get_close_matches
-
     from rlprof.resources import (
         counters,
         counters_page,
@@ -85,14 +85,19 @@ def _page(name: str) -> str:
         return f"# {name}\n\n{_counter(counted[name])}"
     if name == ALL_COUNTERS:
         return counters_page()
-    close = get_close_matches(name, (*findings, *told, *counted), n=3, cutoff=0.5)
     raise UsageError(
         f"there is no page about {name!r}",
         slug="no-such-page",
-        hint=f"did you mean {' or '.join(close)}?"
-        if close
-        else "`rlprof explain` lists all findings",
+        hint=names_like(name, (*findings, *told, *counted)),
     )
+
+
+def names_like(name: str, known: Iterable[str]) -> str:
+    """Return a hint that tells which of the ``known`` names a wrong one may stand for."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else "`rlprof explain` lists all findings"
 
 
 def _counter(entry: CounterEntry) -> str:

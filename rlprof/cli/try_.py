@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rlprof.cli.command import command_of, script_name
+from rlprof.cli.explain import names_like
 from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.loading import load_report
 from rlprof.cli.output import terminal_options
@@ -120,6 +121,8 @@ def try_(
     from rlprof.recording.record import record
     from rlprof.report.build import is_worth_keeping
 
+    if finding is not None:
+        _require_known(finding)
     own = _own(skip or [], memo or [], with_ or [])
     budget_s, runs_s = (BUDGET_S, RUNS_S) if budget is None else (_seconds(budget), 0.0)
     name = script_name(target)
@@ -168,6 +171,19 @@ def try_(
         raise conductor.failure
     if has_failed:
         raise words.training_failed(ended.exit_code)
+
+
+def _require_known(finding: str) -> None:
+    """Raise UsageError for what no training will ever have: it would train until it is steady only to be told so."""
+    from rlprof.resources import detector_ids_with_page
+
+    ids = detector_ids_with_page()
+    if finding not in ids and _NUMBER.fullmatch(finding) is None:
+        raise UsageError(
+            f"{finding} is neither the id of a finding nor a rank",
+            slug="no-such-finding",
+            hint=names_like(finding, ids),
+        )
 
 
 def _has_failed(ended: RunEnd, *, has_ended_it: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.cli.try_ import _has_failed, _own, _seconds
+from rlprof.cli.try_ import _has_failed, _own, _require_known, _seconds
 from rlprof.errors import EXIT_OK, EXIT_USAGE, UsageError
 from rlprof.experiments.discovered import treatments
 from rlprof.recording.recorder import RunEnd
@@ -18,6 +18,27 @@ def faster(tmp_path, monkeypatch):
     file = tmp_path / "faster.py"
     file.write_text("def compute_gae(rewards):\n    return rewards\n")
     return file
+
+
+# What is to be tried
+
+
+@pytest.mark.parametrize("wanted", ["hotspot", "0", "gae loop", ""])
+def test_what_is_no_finding_is_told_before_the_training_starts(wanted):
+    with pytest.raises(UsageError) as caught:
+        _require_known(wanted)
+    assert caught.value.slug == "no-such-finding"
+
+
+def test_a_name_that_is_nearly_right_is_told():
+    with pytest.raises(UsageError) as caught:
+        _require_known("hotspot")
+    assert "did you mean hot-spot?" in caught.value.hint
+
+
+@pytest.mark.parametrize("wanted", ["hot-spot", "1", "12"])
+def test_ids_and_ranks_may_be_tried(wanted):
+    _require_known(wanted)
 
 
 # Treatments of the user's own
