@@ -10,6 +10,7 @@ from rlprof.model.profile import Critical, Drift, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.pace.steadiness import Segment, clear_fall
 from rlprof.pace.throughput import paused_windows
+from rlprof.profile.uncounted_steps import steps_in_a_function
 from rlprof.units import count, duration, percent
 
 _COVERED: Final = 0.8
@@ -276,6 +277,7 @@ _CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
     _no_probe,
     _shared_host,
     _no_steady_rate,
+    steps_in_a_function,
     _falls,
     _drifts,
     _paused,

@@ -58,6 +58,34 @@ def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
     return (*(call for call in calls if call), *listed)
 
 
+class FunctionStep(NamedTuple):
+    """A call of a function that may make a step: it is given the last observation, and an action that is computed from it."""
+
+    text: str
+    """As Python would write it: ``step(state, action)``."""
+    line: int
+    reward: str
+    """The variables that its result is unpacked into, besides the observation."""
+    over: str
+
+
+@lru_cache(maxsize=1024)
+def functions_that_step(module: SourceModule, first_line: int) -> tuple[FunctionStep, ...]:
+    """Return such calls in the function that begins at ``first_line``; 0 for the module itself."""
+    own = module.of_function(module.function_at(first_line))
+    around = _read(own, _imported(module)) if len(own) <= _MOST_STATEMENTS else []
+    found = []
+    for statement in own if around else ():
+        match _unpacked(statement):
+            case (first, reward, over, *_), ast.Call(func=ast.Name()) as call:
+                seen = _copies(first, around)
+                is_given_it = any(ast.unparse(argument) in seen for argument in given_to(call))
+                if is_given_it and _is_acted_on(call, around, seen, first):
+                    line = statement.first_line
+                    found.append(FunctionStep(ast.unparse(call), line, reward, over))
+    return tuple(found)
+
+
 def _of_class(module: SourceModule, function: Function | None) -> list[_Assignment]:
     """The assignments of a method's whole class; none of what is no method, or of a class of many."""
     if function is None or not function.class_name:
@@ -101,18 +129,23 @@ def _follows_from_itself(statement: Statement, around: Sequence[_Assignment]) ->
 
 def _unpacked_call(statement: Statement) -> tuple[str, ast.Call, ast.Attribute] | None:
     """The first of several targets, and the call of a method whose result is unpacked into them."""
-    match statement.node:
-        case ast.Assign(
-            targets=[ast.Tuple(elts=[first, second, third, *_])],
-            value=ast.Call(func=ast.Attribute() as function) as call,
-        ):
-            if any(isinstance(each, ast.Starred) for each in (first, second, third)):
-                return None
+    match _unpacked(statement):
+        case (first, *_), ast.Call(func=ast.Attribute() as function) as call:
             if isinstance(function.value, ast.Name) and function.value.id == "self":
                 return None  # A part of the object's own work.
             others = [node for node in ast.walk(call) if isinstance(node, ast.Attribute)]
             is_alone = sum(node.attr == function.attr for node in others) == 1
-            return (ast.unparse(first), call, function) if is_alone else None
+            return (first, call, function) if is_alone else None
+    return None
+
+
+def _unpacked(statement: Statement) -> tuple[list[str], ast.Call] | None:
+    """The first three of at least as many targets, and the call whose result is unpacked into them."""
+    match statement.node:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=[first, second, third, *_])], value=ast.Call() as call
+        ) if not any(isinstance(each, ast.Starred) for each in (first, second, third)):
+            return [ast.unparse(each) for each in (first, second, third)], call
     return None
 
 

@@ -1,0 +1,42 @@
+"""The line that makes the steps of a program where nothing counts them: a function is given the last observation and an action."""
+
+from __future__ import annotations
+
+from rlprof.model.profile import Profile
+from rlprof.model.recording import Note, Recording
+from rlprof.source.lines import Line, short_place
+from rlprof.source.value import Value
+from rlprof.source.values import Values
+from rlprof.syntax.module import parse
+from rlprof.syntax.steps import functions_that_step
+
+_NUMBERS = ("int", "float", "numpy.float", "numpy.int", "numpy.uint")
+_ENDS = ("bool", "numpy.bool")
+
+
+def steps_in_a_function(recording: Recording, profile: Profile) -> Note | None:
+    """Return a note with the call that looks like a step, if looks have found its reward a number and its end a truth value."""
+    if profile.throughput.unit != "none":
+        return None
+    values = Values(recording.values)
+    for file, line, function in sorted(
+        {(value.file, value.line, value.function) for value in recording.values}
+    ):
+        module = parse(recording.sources.get(file, ""))
+        around = module.function_at(line) if module is not None else None
+        if module is None:
+            continue
+        known = values.within(file, function)
+        for step in functions_that_step(module, around.first_line if around else 0):
+            if _is(known.get(step.reward), _NUMBERS) and _is(known.get(step.over), _ENDS):
+                at = short_place(Line(file, step.line, function))
+                return Note(
+                    "info",
+                    "steps-in-a-function",
+                    f"{step.text} in {function} ({at}) seems to make a step: rlprof.step() on the line below it counts them.",
+                )
+    return None
+
+
+def _is(value: Value | None, types: tuple[str, ...]) -> bool:
+    return value is not None and value.type.startswith(types)
