@@ -74,9 +74,16 @@ def fix(
     if apply:
         _apply(proposal, force=force)
     else:
-        patch = b"".join(each.diff(_shown(each.path)) for each in proposal.files)
+        paths = [each.path.resolve() for each in proposal.files]
+        base = _base(paths)
+        patch = b"".join(
+            each.diff(str(path.relative_to(base)))
+            for each, path in zip(proposal.files, paths, strict=True)
+        )
         is_read = sys.stdout is not None and sys.stdout.isatty()
         hand_out(patch.decode(errors="replace") if is_read else patch, None, force=False)
+        if base != Path.cwd().resolve():
+            say(f"rlprof: its paths begin in {base}: apply it there")
     _tell(proposal, is_applied=apply)
 
 
@@ -158,9 +165,16 @@ def _tell(proposal: Proposal, *, is_applied: bool) -> None:
         say(f"rlprof: {proposal.fix.remark}")
 
 
+def _base(paths: Sequence[Path]) -> Path:
+    """The folder from which on a patch names files: the working directory, or where one is not below it the folder of all."""
+    here = Path.cwd().resolve()
+    if all(path.is_relative_to(here) for path in paths):
+        return here
+    return Path(os.path.commonpath([path.parent for path in paths]))
+
+
 def _shown(path: Path) -> str:
-    """The path from the working directory on, as patches have it, where it is below that."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except ValueError:
-        return str(path).lstrip("/")
+    """The path from the working directory on, where it is below that."""
+    return (
+        os.path.relpath(path) if path.resolve().is_relative_to(Path.cwd().resolve()) else str(path)
+    )

@@ -14,7 +14,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
-from rlprof.source.value import Value
+from rlprof.source.value import Value, is_number, is_truth
 from rlprof.source.values import value_of
 from rlprof.syntax.imports import NUMPY, root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
@@ -30,7 +30,6 @@ _MODULES: Final = frozenset({"math", *NUMPY})
 _COMPARED: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _LARGEST: Final = 2**31
 _POWERS: Final = (2, 3, 0.5)
-_NUMBERS: Final = ("int", "float", "numpy.float", "numpy.int")
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these loops."""
@@ -203,7 +202,7 @@ class _Reading:
 
     def _goes_through(self, container: ast.expr) -> bool:
         value = value_of(container, self._known)
-        if value is None or not value.is_container or not value.items.startswith(_NUMBERS):
+        if value is None or not value.is_container or not _is_number(value.items):
             return False
         if value.is_mixed:
             return False
@@ -298,11 +297,11 @@ class _Reading:
             case ast.Name() | ast.Attribute():
                 seen = value_of(expression, self._known)
                 is_made = ast.unparse(expression) in self._made()
-                return seen is not None and seen.type.startswith(_NUMBERS) and not is_made
+                return seen is not None and _is_number(seen.type) and not is_made
             case ast.Subscript(value=of, slice=ast.Name(id=index)):
                 seen = value_of(of, self._known)
                 is_row = seen is not None and len(seen.shape or ()) == 1
-                holds = seen is not None and seen.items.startswith(_NUMBERS)
+                holds = seen is not None and _is_number(seen.items)
                 return index in self._keys and (is_row or holds)
             case ast.BinOp(left=left, op=op, right=right) if _is_the_same_for_arrays(
                 op, left, right
@@ -362,6 +361,10 @@ def _reads(body: Iterable[ast.AST], name: str) -> bool:
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         for node in nodes_in(*body)
     )
+
+
+def _is_number(type_name: str) -> bool:
+    return is_number(type_name) and not is_truth(type_name)
 
 
 def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:

@@ -18,7 +18,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
 from rlprof.source.table_sums import Lookup, TableSum, indices_of, loops_around, sums_at
-from rlprof.source.value import Value
+from rlprof.source.value import Value, is_number
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given
 from rlprof.syntax.module import Function, SourceModule, called_name
@@ -26,8 +26,7 @@ from rlprof.syntax.module import Function, SourceModule, called_name
 FEWEST: Final = 16
 """States from which on a sweep is told: FrozenLake's smallest map has as many."""
 
-_NUMBERS: Final = ("float", "int", "bool", "numpy.float", "numpy.int", "numpy.bool")
-_ROWS: Final = ("list", "tuple", "dict", "numpy.ndarray")
+_ROWS: Final = frozenset({"list", "tuple", "dict", "numpy.ndarray"})
 _ARRAY: Final = "numpy.ndarray"
 
 MIN_SHARE: Final = 0.03
@@ -205,7 +204,7 @@ class TableSweeps(SteadySearch):
 def _summed(one: TableSum, known: Mapping[str, Value]) -> _Summed | None:
     """The sum, where all that was seen in it are numbers, and values of enough states; else nothing."""
     seen = [value for name in one.names - one.keys() if (value := known.get(name)) is not None]
-    if not all(value.type.startswith(_NUMBERS) for value in seen):
+    if not all(is_number(value.type) for value in seen):
         return None
     if not all(_holds_numbers(lookup, known) for lookup in one.tables):
         return None
@@ -221,8 +220,8 @@ def _states(value: Value, *, of_rows: bool) -> int:
     if value.type == _ARRAY:
         shape = value.shape or ()
         return shape[0] if len(shape) == 1 + of_rows else 0
-    holds = value.is_container and value.items.startswith(_ROWS if of_rows else _NUMBERS)
-    return (value.length or 0) if holds else 0
+    holds = value.items in _ROWS if of_rows else is_number(value.items)
+    return (value.length or 0) if value.is_container and holds else 0
 
 
 def _holds_numbers(lookup: Lookup, known: Mapping[str, Value]) -> bool:
@@ -232,7 +231,7 @@ def _holds_numbers(lookup: Lookup, known: Mapping[str, Value]) -> bool:
         return False
     if seen.type == _ARRAY:
         return len(seen.shape or ()) == len(lookup.indices)
-    return seen.is_container and (len(lookup.indices) > 1 or seen.items.startswith(_NUMBERS))
+    return seen.is_container and (len(lookup.indices) > 1 or is_number(seen.items))
 
 
 DETECTOR: Final = Detector(

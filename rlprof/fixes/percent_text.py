@@ -15,7 +15,7 @@ import libcst as cst
 
 from rlprof.fixes.base import CannotFixError
 from rlprof.fixes.source_tree import SourceTree
-from rlprof.source.value import Value
+from rlprof.source.value import Value, is_number
 
 _NUMBER: Final = re.compile(
     r"(?P<align>[<>]?)(?P<sign>[+ ]?)(?P<zero>0?)(?P<width>[1-9]\d*)?(?P<precision>\.\d+)?(?P<type>[eEfFgG])"
@@ -25,7 +25,6 @@ _WHOLE: Final = re.compile(
 )
 _TEXT: Final = re.compile(r"(?P<align>[<>]?)(?P<width>[1-9]\d*)?(?P<precision>\.\d+)?s?")
 
-_NUMBERS: Final = ("int", "float", "bool", "numpy.float", "numpy.int", "numpy.uint", "numpy.bool")
 _ARRAYS: Final = frozenset({"numpy.ndarray", "torch.Tensor", "torch.nn.parameter.Parameter"})
 _SAME_AS_STR: Final = frozenset(
     {"str", "int", "float", "bool", "NoneType", "list", "tuple", "dict", "set", "frozenset", "bytes", "collections.deque",
@@ -135,7 +134,7 @@ class TemplateMaker:
             return "%s"
         match = _NUMBER.fullmatch(spec) or _WHOLE.fullmatch(spec)
         if match is not None:
-            if not all(name.startswith(_NUMBERS) or name in _ARRAYS for name in types):
+            if not all(is_number(name) or name in _ARRAYS for name in types):
                 raise CannotFixError("a format of its message is not one of plain numbers")
             if match["align"] and match["zero"]:
                 raise CannotFixError(f"% has no format {spec}")

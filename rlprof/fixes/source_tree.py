@@ -253,7 +253,11 @@ def rewritten(case: Case, change: Callable[[SourceTree, Place], None]) -> Rewrit
     texts, left = {}, []
     for file, own in places.items():
         done = False
-        tree = SourceTree(case.texts[file])
+        try:
+            tree = SourceTree(case.texts[file])
+        except CannotFixError as error:
+            left += [(place.short, str(error)) for place in own]
+            continue
         for place in own:
             try:
                 change(tree, place)
@@ -263,5 +267,5 @@ def rewritten(case: Case, change: Callable[[SourceTree, Place], None]) -> Rewrit
         if done:
             texts[file] = tree.changed
     if not texts:
-        raise CannotFixError(left[0][1] if left else "it names no line of yours")
+        raise CannotFixError(": ".join(left[0]) if left else "it names no line of yours")
     return Rewriting(texts, [f"{where}: {why}" for where, why in left])

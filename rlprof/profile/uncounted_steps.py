@@ -5,13 +5,10 @@ from __future__ import annotations
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Note, Recording
 from rlprof.source.lines import Line, short_place
-from rlprof.source.value import Value
+from rlprof.source.value import is_number, is_truth
 from rlprof.source.values import Values
 from rlprof.syntax.module import parse
 from rlprof.syntax.steps import functions_that_step
-
-_NUMBERS = ("int", "float", "numpy.float", "numpy.int", "numpy.uint")
-_ENDS = ("bool", "numpy.bool")
 
 
 def steps_in_a_function(recording: Recording, profile: Profile) -> Note | None:
@@ -28,7 +25,8 @@ def steps_in_a_function(recording: Recording, profile: Profile) -> Note | None:
             continue
         known = values.within(file, function)
         for step in functions_that_step(module, around.first_line if around else 0):
-            if _is(known.get(step.reward), _NUMBERS) and _is(known.get(step.over), _ENDS):
+            reward, over = (known.get(text) for text in (step.reward, step.over))
+            if reward and over and is_number(reward.type) and is_truth(over.type):
                 at = short_place(Line(file, step.line, function))
                 return Note(
                     "info",
@@ -36,7 +34,3 @@ def steps_in_a_function(recording: Recording, profile: Profile) -> Note | None:
                     f"{step.text} in {function} ({at}) seems to make a step: rlprof.step() on the line below it counts them.",
                 )
     return None
-
-
-def _is(value: Value | None, types: tuple[str, ...]) -> bool:
-    return value is not None and value.type.startswith(types)

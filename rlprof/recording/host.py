@@ -105,6 +105,8 @@ def unsafe_to_change(file: Path) -> str:
     """Say why ``file`` is not to be changed, or why git could not bring it back as it is now; empty where it could."""
     if not file.stat().st_mode & 0o222:
         return "is write-protected"
+    if file.stat().st_nlink > 1:
+        return "has other names (hard links), which would keep the old text"
     folder, name = file.resolve().parent, f":(literal){file.resolve().name}"
     if _git(folder, "rev-parse", "--is-inside-work-tree") != "true":
         return "is in no git work tree"

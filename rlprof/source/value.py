@@ -20,9 +20,27 @@ _ENVIRONMENTS: Final = frozenset(
 _DTYPES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _GROWN: Final = 1.3
 """The last size over the first, from which on it grows."""
-_NUMBERS: Final = ("int", "float", "bool", "numpy.float", "numpy.int", "numpy.bool")
-_PLAIN: Final = (*_NUMBERS, "str", "bytes", "NoneType")
+_NUMBERS: Final = frozenset({"int", "float", "bool"})
+_NUMBERS_OF_NUMPY: Final = ("numpy.float", "numpy.int", "numpy.uint", "numpy.bool")
+_TRUTHS: Final = frozenset({"bool", "numpy.bool", "numpy.bool_"})
+_TEXTS: Final = frozenset({"str", "bytes", "NoneType"})
 _PARTS_SHOWN: Final = 3
+
+
+def is_number(type_name: str) -> bool:
+    """Tell whether a type is one of Python's or numpy's numbers; truth values are some, too. By its whole name: ``interest.Rate`` is a
+    program's own.
+    """
+    return type_name in _NUMBERS or type_name.startswith(_NUMBERS_OF_NUMPY)
+
+
+def is_truth(type_name: str) -> bool:
+    """Tell whether a type is that of truth values."""
+    return type_name in _TRUTHS
+
+
+def _is_plain(type_name: str) -> bool:
+    return is_number(type_name) or type_name in _TEXTS
 
 
 class Value:
@@ -213,7 +231,7 @@ class Value:
     @property
     def is_plain(self) -> bool:
         """True if it is a number, a truth value, a text or None."""
-        return self.type.startswith(_PLAIN)
+        return _is_plain(self.type)
 
     @property
     def holds_objects(self) -> bool:
@@ -221,18 +239,18 @@ class Value:
         items = self.items
         return (
             bool(items)
-            and not items.startswith(_PLAIN)
+            and not _is_plain(items)
             and _MODULE not in self.fields.get("first.bases", "").split(",")
         )
 
     @property
     def numbers(self) -> int | None:
         """How many numbers it is; None for what is neither a number nor an array or a list of them."""
-        if self.type.startswith(_NUMBERS):
+        if is_number(self.type):
             return 1
         if self.shape is not None:
             return prod(self.shape)
-        return self.length if self.items.startswith(_NUMBERS) else None
+        return self.length if is_number(self.items) else None
 
     @property
     def leaves(self) -> int:

@@ -237,7 +237,7 @@ def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:
             is_many = value is not None and (value.numbers or 0) >= _LONG_FOR_TEXT
             return f"{ast.unparse(of)}: {value.in_words()}" if value is not None and is_many else ""
     value = value_of(written, known)
-    if value is None or not value.items.startswith(("int", "float")):
+    if value is None or value.items not in ("int", "float"):
         return ""
     return _long(written, known, ("list", "tuple"), _LONG_FOR_TEXT)
 

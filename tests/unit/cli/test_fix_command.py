@@ -84,6 +84,16 @@ def test_the_diff_is_one_that_git_applies(repository, fix_in):
     assert (repository.folder / "train.py").read_text() == TRAIN.replace(LINE, NEW)
 
 
+def test_the_diff_of_files_elsewhere_says_where_to_apply_it(repository, fix_in):
+    run = record(repository.folder)
+    below = repository.folder / "deep"
+    below.mkdir()
+    answer = fix_in(below, str(run), "1")
+
+    assert answer.stdout.startswith("--- a/train.py\n")
+    assert f"begin in {repository.folder.resolve()}: apply it there" in answer.stderr
+
+
 def test_it_is_applied_where_git_has_the_file(repository, fix_in):
     run = record(repository.folder)
     file = repository.folder / "train.py"
@@ -102,7 +112,8 @@ def test_it_is_applied_where_git_has_the_file(repository, fix_in):
 
 
 @pytest.mark.parametrize(
-    "how", ["changed", "untracked", "no repository", "write-protected", "not looked at"]
+    "how",
+    ["changed", "untracked", "no repository", "write-protected", "not looked at", "hard link"],
 )
 def test_it_is_not_applied_where_it_could_not_be_taken_back(how, tmp_path, repository, fix_in):
     folder = repository.folder
@@ -114,6 +125,8 @@ def test_it_is_not_applied_where_it_could_not_be_taken_back(how, tmp_path, repos
         repository.git("rm", "--quiet", "--cached", "train.py")
     elif how == "write-protected":
         (folder / "train.py").chmod(0o444)
+    elif how == "hard link":
+        (tmp_path / "other.py").hardlink_to(folder / "train.py")
     elif how == "not looked at":
         repository.git("update-index", "--assume-unchanged", "train.py")
         (folder / "train.py").write_text(TRAIN + "\n# Mine.\n")

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from rlprof.fixes.base import Place
 from rlprof.fixes.rewrites.lazy_log_text import FIX
-from tests.fix_factory import changes, fixed, refusal
+from tests.fix_factory import a_case, changes, fixed, refusal
 
 SEEN = {"state": "type=numpy.ndarray shape=4 dtype=f8", "reward": "type=float", "n": "type=int"}
 HEAD = "import logging\n\nlogger = logging.getLogger(__name__)\n\n\ndef train(state, reward, n):\n"
@@ -64,6 +66,15 @@ def test_values_are_handed_to_the_logger(call, new):
 )
 def test_others_are_made_only_where_they_are_logged(call):
     assert line(call) == f"if logger.isEnabledFor(logging.DEBUG):\n        {call}"
+
+
+@pytest.mark.parametrize("own", ["interest.Rate", "integrals.Sum", "floats.Number", "booleans.B"])
+def test_a_type_of_the_programs_own_is_no_number_whatever_its_module_is_called(own):
+    text = f"{HEAD}    logger.debug(f'q {{reward:.2f}}')\n"
+
+    new = fixed(FIX, text, 7, seen={**SEEN, "reward": f"type={own}"})
+
+    assert "logger.isEnabledFor" in new
 
 
 def test_a_logger_that_was_seen_counts_whatever_its_name():
@@ -177,3 +188,14 @@ def test_what_is_logged_is_the_same_character_by_character(heard, spec):
         exec(compile(each, "train.py", "exec"), {"VALUES": VALUES})
 
     assert heard.texts[: len(VALUES)] == heard.texts[len(VALUES) :]
+
+
+def test_a_file_that_cannot_be_written_again_holds_up_no_other():
+    text = f"{HEAD}    logger.debug(f'q {{n}}')\n"
+    case = a_case(text, 7, seen=SEEN, other=text.replace("def train", "\fdef train"))
+    known = case.places[0].known
+
+    rewriting = FIX.rewrite(replace(case, places=[*case.places, Place("/p/other.py", 7, known)]))
+
+    assert list(rewriting.texts) == [case.places[0].file]
+    assert rewriting.left == ["other.py:7: its file has form feeds or line ends that would be lost"]

@@ -86,6 +86,7 @@ def test_one_row_is_an_array_without_a_batch(fields: str, is_one: bool):
     [
         ("type=list length=2 first.type=numpy.ndarray first.shape=6", True),
         ("type=list length=2 first.type=game.Drone", True),
+        ("type=list length=2 first.type=strategy.Agent", True),
         ("type=list length=2 first.type=float", False),
         ("type=list length=2 first.type=n.Net first.bases=torch.nn.modules.module.Module", False),
         ("type=list length=0", False),
@@ -124,6 +125,9 @@ def test_a_statement_has_the_values_of_all_its_lines():
         ("type=list length=6 first.type=list", None),
         ("type=str length=6", None),
         ("type=game.Sim", None),
+        ("type=intrinsic.Reward", None),
+        ("type=list length=6 first.type=floats.Number", None),
+        ("type=numpy.uint8", 1),
     ],
 )
 def test_numbers_are_counted(fields: str, numbers: int | None):
