@@ -65,6 +65,7 @@ class _Search(SteadySearch):
         )
         self._stepping: dict[int, bool] = {NO_PARENT: False}
         self._acting: dict[int, bool] = {NO_PARENT: False}
+        self._evaluating: dict[int, bool] = {NO_PARENT: False}
         self._is_counted_apart = profile.counts.get(EVALUATION_STEPS, 0.0) > 0
         self._source = profile.throughput.source
         self.has_vectors_beside = self._source in _LEAVES_OUT_VECTORS and any(
@@ -118,10 +119,7 @@ class _Search(SteadySearch):
                 if not self._counts(node):
                     self.uncounted.add(node)
                 self.weights[self.lines.line(place)] += self.tree.total_cost(node).wall_us
-            elif (
-                self._is_step(frame := self.tree.frame(node))
-                or last_name(frame.function) == "backward"
-            ):
+            elif self._trains(node):
                 self.steps_elsewhere = True
             if self._begins_step(node) and node not in self.uncounted:
                 self._in_steps[node in self.nodes].extend(self.tree.subtree(node))
@@ -131,6 +129,17 @@ class _Search(SteadySearch):
         if duty_of(self.tree.frame(node)) is not Duty.EVALUATES:
             return self._source in _COUNTS_ALL and not self.has_vectors_beside
         return not self._is_counted_apart and self._source in _COUNTS_ALL | _COUNTS_ITS_OWN
+
+    def _trains(self, node: int) -> bool:
+        """Tell whether ``node`` steps an environment, or trains a network; not in a function that adds rewards up for others elsewhere."""
+        frame = self.tree.frame(node)
+        steps = self._is_step(frame) and not handed_down(
+            self.tree.nodes, node, self._is_evaluating, self._evaluating
+        )
+        return steps or last_name(frame.function) == "backward"
+
+    def _is_evaluating(self, frame: Frame, above: bool) -> bool:
+        return above or any(frame.line in lines for lines in self._read(frame).evaluating)
 
     def _is_step(self, frame: Frame) -> bool:
         return last_name(frame.function) in self._steps
@@ -193,7 +202,7 @@ class _Search(SteadySearch):
             return False
         # What the next action comes from is a part of how it acts: a search, a model.
         return (
-            any(frame.line in lines for lines in self._read(frame).evaluating)
+            self._is_evaluating(frame, above=False)
             and not self._acts(parent)
             and not self._is_learned_from(caller)
         )

@@ -75,6 +75,26 @@ COLLECT = TRAIN.at("collect(env, buffer)", "main"), TRAIN.at("env.step(0)", "col
 STEP = "env.py:3 Env.step"
 
 
+WORKERS = Script(
+    "workers.py",
+    """
+    def play(env, steps):
+        at, total = env.reset(), 0.0
+        for _ in range(steps):
+            at, reward, over, _ = env.step(0)
+            total += reward
+            if over:
+                env.reset()
+        return total
+
+    def main(env):
+        results = [play(env, 20)]
+        for worker in range(8):
+            tell(play(env, 40))
+    """,
+)
+
+
 def a_training(seconds: float, *stack: str, rest: tuple[str, ...] = (*COLLECT, STEP)) -> RunBuilder:
     run = a_run(steady_s=10.0).process("main", steps=1000)
     return run.spends(seconds, *stack).spends(10.0 - seconds, *rest)
@@ -512,3 +532,16 @@ def test_no_rate_is_promised_where_the_steps_of_evaluations_are_counted(source):
 
 def test_a_rate_is_promised_where_the_program_says_what_its_steps_are():
     assert ranked(an_evaluation("steps"), TRAIN)[0].sps_after is not None
+
+
+def test_the_same_function_elsewhere_is_no_training_beside_it():
+    played = WORKERS.at("env.step(0)", "play")
+    run = a_training(
+        6.0,
+        WORKERS.at("tell(play", "main"),
+        played,
+        STEP,
+        rest=(WORKERS.at("results =", "main"), played, STEP),
+    )
+
+    assert detect(DETECTOR, run, WORKERS) == []
