@@ -393,6 +393,43 @@ def test_in_old_gym_a_vector_environment_is_an_environment():
     assert counts() == {"steps:gymnasium.vector": 24}
 
 
+# What is awaited
+
+
+def test_an_awaited_step_within_another_counts_once(gymnasium):
+    class Remote(gymnasium.Env):
+        async def step(self, action):
+            await asyncio.sleep(0)
+            return action
+
+    class Shaped(Remote):
+        async def step(self, action, gain=2):
+            return gain * await super().step(action)
+
+    class Skips(gymnasium.Env):
+        async def step(self, action):
+            return [await Shaped().step(action) for _ in range(4)]
+
+    async def play():
+        return await asyncio.gather(Skips().step(1), Shaped().step(2), Remote().step(3))
+
+    assert asyncio.run(play()) == [[2] * 4, 4, 3]
+    assert counts() == {"steps:gymnasium.env": 3}
+
+
+def test_what_a_step_awaits_in_a_loop_of_its_own_counts_once(gymnasium):
+    class Remote(gymnasium.Env):
+        async def step(self, action):
+            return action
+
+    class Blocking(gymnasium.Env):
+        def step(self, action):
+            return asyncio.run(Remote().step(action))
+
+    assert [Blocking().step(n) for n in range(5)] == list(range(5))
+    assert counts() == {"steps:gymnasium.env": 5}
+
+
 # What the program may notice
 
 
@@ -425,6 +462,27 @@ def test_any_signature_is_passed_on(gymnasium):
     assert (told.args, told.varargs, told.kwonlyargs) == (["self", "action"], "others", ["repeat"])
     assert Team().step(1, 2, 3, repeat=4) == (1, (2, 3), 4)
     assert counts() == {"steps:gymnasium.env": 1}
+
+
+def test_what_a_decorator_takes_itself_is_told_beside_what_it_wraps(gymnasium):
+    def logged(step):
+        @functools.wraps(step)
+        def logging(self, *given, **options):
+            return step(self, *given, **options)
+
+        return logging
+
+    class Maze(gymnasium.Env):
+        @logged
+        def step(self, action):
+            return action
+
+    assert Maze().step(1) == 1
+    assert counts() == {"steps:gymnasium.env": 1}
+    told = inspect.getfullargspec(Maze().step)
+    assert (told.varargs, told.varkw) == ("given", "options")
+    assert list(inspect.signature(Maze().step).parameters) == ["action"]
+    assert not hasattr(Maze.step, "__signature__")
 
 
 def test_who_imports_inspect_later_finds_the_signature_too(monkeypatch):

@@ -29,6 +29,9 @@ _MANY = 64
 """Objects of a class that tell how many all others are."""
 _MOST_CALLERS = 64
 """Of one function, that are told from each other."""
+_MOST_AWAITING = 64
+"""Frames above an awaited call that are looked through."""
+_CO_COROUTINE = 128
 
 FIRST_THREAD = get_ident()
 _counters: dict[str, EventCounter] = {}
@@ -133,6 +136,20 @@ class EventCounter:
             return False
         return each[0] > each[1]
 
+    def is_inside(self, thread: int) -> bool:
+        """Tell whether the awaited call that calls this is made within another one: of this thread, or of a coroutine that awaits it."""
+        if self.owner == thread or thread in self.others or thread in self.held:
+            return True
+        frame: Any = _getframe(1).f_back
+        for _ in range(_MOST_AWAITING):
+            if frame is None:
+                return False
+            code = frame.f_code
+            if code.co_flags & _CO_COROUTINE and code.co_filename == COUNTED_FILE:
+                return True
+            frame = frame.f_back
+        return False
+
     def size_of(self, owner: Any) -> int:
         """Return what a call of ``owner`` counts for."""
         size = self.sizes.get(id(owner))
@@ -204,6 +221,7 @@ class EventCounter:
                 "measure": callable,
                 "note": callable,
                 "is_outermost": callable,
+                "is_inside": callable,
                 "size_of": callable,
             },
         )

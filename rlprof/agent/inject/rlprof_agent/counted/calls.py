@@ -283,41 +283,47 @@ def _any_call(
     return counted
 
 
-# Tasks of one thread take turns, so that calls inside calls cannot be told apart: all that are awaited count.
+# Tasks of one thread take turns, so that no thread is inside a call: what awaits it tells whether it is within another one.
 
 
 def _awaited_call_with_one(original: Any, counter: EventCounter) -> Any:
     """Raise TypeError for wrong arguments where it is called, and not where it is awaited."""
+    thread = get_ident
     __class__ = None
 
     async def counted(self: Any, argument: Any) -> Any:
         if False:
             return __class__
+        is_inside = counter.is_inside(thread())
         try:
             result = await original(self, argument)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        size = counter.size_of(self)
-        counter.cell[0] += size
+        if not is_inside:
+            size = counter.size_of(self)
+            counter.cell[0] += size
         return result
 
     return counted
 
 
 def _awaited_call_with_any(original: Any, counter: EventCounter) -> Any:
+    thread = get_ident
     __class__ = None
 
     async def counted(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__
+        is_inside = counter.is_inside(thread())
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
             BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
-        size = counter.size_of(args[0] if args else None)
-        counter.cell[0] += size
+        if not is_inside:
+            size = counter.size_of(args[0] if args else None)
+            counter.cell[0] += size
         return result
 
     return counted

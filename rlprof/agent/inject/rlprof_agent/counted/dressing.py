@@ -57,6 +57,16 @@ def take_names(wrapper: Any, original: Any) -> None:
     wrapper.__defaults__ = original.__defaults__
 
 
+def _take_names_of_any(wrapper: Any, original: Any) -> None:
+    """Name ``*args`` and ``**kwargs`` of ``wrapper`` as ``original`` does, where both have both."""
+    ours, theirs = wrapper.__code__, getattr(original, "__code__", None)
+    both = _CO_VARARGS | _CO_VARKEYWORDS
+    if theirs is not None and ours.co_flags & theirs.co_flags & both == both:
+        first = theirs.co_argcount + theirs.co_kwonlyargcount
+        names = theirs.co_varnames[first : first + 2] + ours.co_varnames[2:]
+        wrapper.__code__ = ours.replace(co_varnames=names)
+
+
 def of_counting(code: CodeType, name: str = "") -> CodeType:
     """``code``, so that warnings with a ``stacklevel`` go past it and stacks are told without it; Python 3.9 tells ``name`` of a call with
     wrong arguments.
@@ -123,7 +133,10 @@ def dressed(wrapper: Any, original: Any, names: Optional[dict[str, Any]] = None)
     else:
         wrapper.__wrapped__ = original
     wrapper.__kwdefaults__ = getattr(original, "__kwdefaults__", None)
-    if wrapper.__code__.co_flags & _CO_VARARGS:
+    if own and "__wrapped__" in own:
+        # A decorator's, of which ``inspect.signature`` tells what it wraps, and ``inspect.getfullargspec`` what it takes itself.
+        _take_names_of_any(wrapper, original)
+    elif wrapper.__code__.co_flags & _CO_VARARGS:
         inspect = sys.modules.get("inspect")
         if inspect is not None:
             _sign(wrapper, inspect)
