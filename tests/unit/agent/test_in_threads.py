@@ -31,6 +31,16 @@ class Maze(Env):
         return action
 
 
+class Simulator(Env):
+    """Of so many copies."""
+
+    def __init__(self, num_envs):
+        self.num_envs = num_envs
+
+    def step(self, actions):
+        return actions
+
+
 class Wrapper(Env):
     def __init__(self, env):
         self.env = env
@@ -51,7 +61,8 @@ def steps(monkeypatch):
     monkeypatch.setattr(part_time, "_all", [])
     monkeypatch.setattr(part_time, "_ever", [])
     monkeypatch.setenv("RLPROF_PART_TIME", "1")
-    methods = CountedMethods(Env, ["step"], counters.counter("steps"))
+    counter = counters.counter("steps", lambda env: getattr(env, "num_envs", 1))
+    methods = CountedMethods(Env, ["step"], counter)
     methods.install()
     methods.take_turns()
     yield methods._counter
@@ -128,6 +139,21 @@ def test_in_the_main_thread_the_caller_tells_too(steps):
     turns().begin()
 
     assert 0 <= before + 700 - steps.cell[0] <= 1, "but for the first call of one that is new"
+
+
+def test_each_object_counts_for_its_own_number_of_copies_without_a_look(steps):
+    made, ways = 0, set()
+
+    for copies in range(4, 40):
+        simulator = Simulator(copies)
+        for _ in range(4):
+            a_turn_of(simulator, 1000)
+            ways.add(turns().way)
+            made += 1000 * copies
+    turns().begin()
+
+    assert ways == {LOOKS, DIRECT}
+    assert steps.cell[0] == made
 
 
 def test_a_step_that_is_replaced_counts_once(steps):
@@ -357,7 +383,7 @@ def test_a_copy_counts_for_nobody(steps):
     stepped_in_a_thread(Maze(), MANY)
     copied = pickle.loads(pickle.dumps(steps))
 
-    copied.add(5)
+    copied.add(5, 0)
     copied.in_thread(1)
 
     assert copied.cell == [0]

@@ -106,9 +106,10 @@ class EventCounter:
         if self.owner != get_ident():
             self.owner = 0
 
-    def add(self, number: int) -> None:
-        """Count so many calls of one each that were made without us."""
-        self.cell[0] += number
+    def add(self, number: int, more: int) -> None:
+        """Count so many calls that were made without us, each for one, and ``more`` for those of several."""
+        steps = number + more
+        self.cell[0] += steps
         self.calls[0] += number
         self.left[0] -= number
         if self.left[0] < 0:
@@ -216,7 +217,7 @@ class EventCounter:
                 "calls": [0],
                 "left": [0],
                 "owner": 0,
-                "add": callable,
+                "add": max,
                 "in_thread": callable,
                 "measure": callable,
                 "note": callable,

@@ -33,9 +33,7 @@ def is_clear(looking: Any) -> bool:
     if tally is None:
         return True  # One that is awaited: all its calls count.
     outermost, inner, sized, has_callers = tally
-    if sized:
-        return False
-    if not has_callers and not _is_of_one_kind(outermost, inner):
+    if not has_callers and not _is_of_one_kind(outermost + sized, inner):
         tally[3] = 1
         return False
     callers = closed_over(looking, "callers") if has_callers else {}
@@ -52,13 +50,13 @@ def put_directly(looking: Any, counter: EventCounter) -> None:
     tally = _tally_of(looking)
     if tally is None:
         return
-    outermost, inner, _, has_callers = tally
+    outermost, inner, sized, has_callers = tally
     original, instead = original_of(looking), closed_over(looking, "instead")
-    if has_callers or outermost > inner:
+    if has_callers or outermost + sized > inner:
         if instead[1] is None:
             callers = closed_over(looking, "callers")
             instead[1] = counting_directly(original, counter, looking, callers)
-        put_in_place(instead[1], True, bool(has_callers))
+        put_in_place(instead[1], True, bool(has_callers), is_sized=sized > 0)
         instead[0] = handed_on(original, instead[1])
     elif inner:
         instead[0] = original
@@ -100,7 +98,7 @@ def add_what_is_left(looking: Any, counter: EventCounter) -> None:
     """Add to the counter what was counted directly in the place of ``looking`` since that was last done."""
     directly = _directly_of(looking)
     if directly is not None:
-        counter.add(taken_from(directly))
+        counter.add(*taken_from(directly))
 
 
 def forget_what_is_left(looking: Any) -> None:
@@ -113,18 +111,18 @@ def forget_what_is_left(looking: Any) -> None:
 def counting_directly(
     original: Any, counter: Any, looking: Any, callers: dict[int, list[int]]
 ) -> Any:
-    """``original`` with each call that does not raise counted as one, and told to ``counter.add``: those of which ``callers`` say so, where it
-    heeds them. While it is not :func:`put_in_place`, what ``looking`` makes of them.
+    """``original`` with each call that does not raise counted, for what its object is where it is sized and else as one, and told to
+    ``counter.add``: those of which ``callers`` say so, where it heeds them. While it is not :func:`put_in_place`, what ``looking`` makes of them.
     """
     # Variables of the closure, which are set from outside: items of lists take twice as long.
-    made, is_in_place, heeds_callers = 0, False, False
+    made, more, is_in_place, heeds_callers, is_sized = 0, 0, False, False, False
     most = _AT_ONCE
-    own_frame, number_of, nobody = _getframe, id, (0, 0)
+    own_frame, number_of, nobody, sizes = _getframe, id, (0, 0), counter.sizes
     __class__ = None
 
     # Written twice: a function for what both do would cost as much as they do.
     def one(self: Any, argument: Any) -> Any:
-        nonlocal made
+        nonlocal made, more
         if False:
             return __class__
         try:
@@ -139,14 +137,17 @@ def counting_directly(
             seen = nobody if above is None else callers.get(number_of(above.f_code), nobody)
             if seen[0] <= seen[1] and (seen is not nobody or not counter.is_outermost(callers)):
                 return result
+        if is_sized:
+            size = sizes.get(number_of(self))
+            more += (counter.measure(self) if size is None else size) - 1
         made += 1
         if made >= most:
-            number, made = made, 0
-            counter.add(number)
+            number, of_sizes, made, more = made, more, 0, 0
+            counter.add(number, of_sizes)
         return result
 
     def several(*args: Any, **kwargs: Any) -> Any:
-        nonlocal made
+        nonlocal made, more
         if False:
             return __class__
         try:
@@ -161,27 +162,34 @@ def counting_directly(
             seen = nobody if above is None else callers.get(number_of(above.f_code), nobody)
             if seen[0] <= seen[1] and (seen is not nobody or not counter.is_outermost(callers)):
                 return result
+        if is_sized:
+            stepped = args[0] if args else None
+            size = sizes.get(number_of(stepped))
+            more += (counter.measure(stepped) if size is None else size) - 1
         made += 1
         if made >= most:
-            number, made = made, 0
-            counter.add(number)
+            number, of_sizes, made, more = made, more, 0, 0
+            counter.add(number, of_sizes)
         return result
 
     return the_one_in_place_of(original, one, several)
 
 
-def put_in_place(directly: Any, is_in_place: bool, heeds_callers: bool = False) -> None:
+def put_in_place(
+    directly: Any, is_in_place: bool, heeds_callers: bool = False, *, is_sized: bool = False
+) -> None:
     """Have ``directly`` count, or ask what looks."""
     cell_of(directly, "is_in_place").cell_contents = is_in_place
     cell_of(directly, "heeds_callers").cell_contents = heeds_callers
+    cell_of(directly, "is_sized").cell_contents = is_sized
 
 
-def taken_from(directly: Any) -> int:
-    """Return the calls that it has counted since it last told of them; it forgets them."""
-    cell = cell_of(directly, "made")
-    number: int = cell.cell_contents
-    cell.cell_contents = 0
-    return number
+def taken_from(directly: Any) -> tuple[int, int]:
+    """Return the calls that it has counted since it last told of them, and how many more steps these were; it forgets them."""
+    made, more = cell_of(directly, "made"), cell_of(directly, "more")
+    taken = made.cell_contents, more.cell_contents
+    made.cell_contents = more.cell_contents = 0
+    return taken
 
 
 def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:

@@ -81,6 +81,8 @@ class OwnEnvironment:
         self._counter = counter
         self.others = [0]
         """Calls from other places."""
+        self.sizes: dict[int, int] = {}
+        """None of objects: all of the class are of one size."""
         self._ways = {
             AWAY: original,
             BRIEF: counting_in_brief(original, counter, _calls),
@@ -111,7 +113,7 @@ class OwnEnvironment:
         now = names_of(self._owner).get(self._name)
         is_in_place = self.has(now)
         directly = self._ways[DIRECT]
-        self.add(taken_from(directly))
+        self.add(*taken_from(directly))
         # What the program has replaced, and calls, looks from where: the place is another now.
         put_in_place(directly, way == DIRECT and is_in_place)
         if now is not wanted and is_in_place:
@@ -133,8 +135,8 @@ class OwnEnvironment:
         """Tell whether all calls ever were steps, as far as was looked."""
         return self.is_judged and not self.others[0]
 
-    def add(self, number: int) -> None:
-        """Count so many calls that were made directly."""
+    def add(self, number: int, _more: int) -> None:
+        """Count so many calls that were made directly, all of one size."""
         _calls[0] += number
         steps = number * self.size
         self._counter.cell[0] += steps
@@ -154,7 +156,7 @@ class OwnEnvironment:
         """As ``EventCounter.__reduce__``: a copy counts for nobody."""
         from types import SimpleNamespace
 
-        return SimpleNamespace, (), {"size": 1, "places": {}, "others": [0], "add": callable}
+        return SimpleNamespace, (), {"size": 1, "places": {}, "others": [0], "add": max}
 
 
 def step_aside() -> None:

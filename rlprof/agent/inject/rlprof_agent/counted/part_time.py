@@ -304,7 +304,8 @@ class PartTime:
         direct_ns = IN_BETWEEN * self._call_ns
         part = _OF_THE_LAST if self._cost else 1.0
         if self.way == LOOKS:
-            self._direct_cost += part * (steps * direct_ns / own_ns - self._direct_cost)
+            direct = min(steps, calls) * direct_ns / own_ns
+            self._direct_cost += part * (direct - self._direct_cost)
         on_average_ns = ((_ONE_LOOKS - 1) * brief_ns + looking_ns) / _ONE_LOOKS
         self._cost += part * (calls * on_average_ns / own_ns - self._cost)
         self._looking_cost += part * (calls * looking_ns / own_ns - self._looking_cost)
