@@ -1394,6 +1394,15 @@ def envs_module() -> SimpleNamespace:
         async def walk(self, n):
             return n
 
+        def wander(self, n):
+            yield n
+
+        forward = functools.partialmethod(step, 1)
+
+        @functools.singledispatchmethod
+        def move(self, action):
+            return action
+
     class Cave(Maze):
         pass
 
@@ -1472,6 +1481,9 @@ def test_a_coroutine_function_refuses_wrong_arguments_where_it_is_called():
         ("cached", layout.CUSTOM_NOT_CALLABLE),
         ("policy", layout.CUSTOM_NOT_CALLABLE),
         ("episodes", layout.CUSTOM_NOT_CALLABLE),
+        ("Maze.wander", layout.CUSTOM_NOT_CALLABLE),
+        ("Maze.forward", layout.CUSTOM_NOT_CALLABLE),
+        ("Maze.move", layout.CUSTOM_NOT_CALLABLE),
     ],
 )
 def test_a_target_that_is_none_says_why(qualname, state):

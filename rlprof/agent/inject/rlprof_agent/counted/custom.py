@@ -42,7 +42,7 @@ def count_target(module: ModuleType, qualname: str) -> int:
     original = _as_defined(owner, name)
     if original is None:
         return layout.CUSTOM_NOT_CALLABLE  # Made when it is asked for.
-    is_possible = callable(found) if isinstance(owner, type) else _is_function(found)
+    is_possible = _is_method(found, original) if isinstance(owner, type) else _is_function(found)
     if not is_possible or isinstance(found, type):
         return layout.CUSTOM_NOT_CALLABLE
     try:
@@ -53,8 +53,18 @@ def count_target(module: ModuleType, qualname: str) -> int:
 
 
 def _is_function(found: Any) -> bool:
-    is_generator = getattr(getattr(found, "__code__", None), "co_flags", 0) & _CO_GENERATORS
-    return type(found) in (FunctionType, BuiltinFunctionType) and not is_generator
+    return type(found) in (FunctionType, BuiltinFunctionType) and not _is_generator(found)
+
+
+def _is_method(found: Any, original: Any) -> bool:
+    """Tell whether it is called as often as it is looked up: what ``functools`` binds may be looked up once, and called for ever."""
+    is_of_functools = getattr(type(original), "__module__", "") == "functools"
+    return callable(found) and not is_of_functools and not _is_generator(found)
+
+
+def _is_generator(found: Any) -> bool:
+    """Tell whether what it is called for comes later."""
+    return bool(getattr(getattr(found, "__code__", None), "co_flags", 0) & _CO_GENERATORS)
 
 
 def _as_defined(owner: Any, name: str) -> Any:
