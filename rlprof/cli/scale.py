@@ -184,7 +184,7 @@ def _settings(
     workers: int,
     python: Path | None,
     label: str | None,
-    pattern: re.Pattern[bytes] | None,
+    pattern: re.Pattern[str] | None,
     function: str | None,
 ) -> RecordingSettings:
     """Settings of one run, whose file is made here."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -78,12 +77,12 @@ def target_of(ctx: typer.Context, hint: str) -> Target:
 # --- --sps-pattern and --steps-from, as typed ---------------------------------------------------
 
 
-def pattern_of(text: str | None) -> re.Pattern[bytes] | None:
+def pattern_of(text: str | None) -> re.Pattern[str] | None:
     """``--sps-pattern``, compiled, if it is given; raises ``UsageError`` when it can find nothing."""
     if text is None:
         return None
     try:
-        pattern = re.compile(os.fsencode(text))
+        pattern = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(
             f"--sps-pattern {text!r} is not a regular expression: {error}",

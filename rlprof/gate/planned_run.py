@@ -140,7 +140,7 @@ def _settings(run: PlannedRun) -> RecordingSettings:
         probe=run.is_full or bool(asked & TOLD_ON_DEMAND),
         torch=_torch_windows(asked, is_spare=is_spare),
         label=run.program.name,
-        sps_pattern=None if pattern is None else re.compile(os.fsencode(pattern)),
+        sps_pattern=None if pattern is None else re.compile(pattern),
         steps_from=run.counting.function,
         may_estimate_steps=run.is_full,
     )

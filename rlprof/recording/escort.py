@@ -82,7 +82,7 @@ class Escort:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        pattern: re.Pattern[bytes] | None,
+        pattern: re.Pattern[str] | None,
     ) -> RunningTarget:
         """Start the target, reading along with its output where there is a pattern to find.
 

@@ -34,7 +34,7 @@ class OutputTap:
     """Stands between one stream of the target and ours: a terminal for a terminal, else a pipe."""
 
     def __init__(
-        self, ours: int, pattern: re.Pattern[bytes], ignored: Collection[int] = ()
+        self, ours: int, pattern: re.Pattern[str], ignored: Collection[int] = ()
     ) -> None:
         """``ignored`` are signals that we handle and were given as ignored."""
         self.ours = ours
@@ -44,7 +44,7 @@ class OutputTap:
         self.lost_bytes = 0
         """Bytes that the target wrote and ours did not take, on a full disk for example."""
         self.lost_because = ""
-        self._pattern: re.Pattern[bytes] | None = pattern
+        self._pattern: re.Pattern[str] | None = pattern
         self._line = b""
         self.steps: float | None = None
         """The latest cumulative step count, from a group named ``steps``."""
@@ -186,13 +186,14 @@ class OutputTap:
         if self._pattern is None:
             return
         try:
-            for found in self._pattern.finditer(line):
+            # As the pattern itself was read from the command line, or it could not have letters beyond ASCII.
+            for found in self._pattern.finditer(os.fsdecode(line)):
                 self._take(found)
         except Exception:
             # The user's pattern may do what no test foresaw; the output matters more than its numbers.
             self.stop_matching()
 
-    def _take(self, found: re.Match[bytes]) -> None:
+    def _take(self, found: re.Match[str]) -> None:
         named = found.groupdict()
         steps = named.get("steps")
         if steps is not None:
@@ -201,7 +202,8 @@ class OutputTap:
         took_part = [text for text in (named.get("sps"), *found.groups()) if text is not None]
         self.sps = self._number(took_part[0], self.sps) if took_part else self.sps
 
-    def _number(self, text: bytes, so_far: float | None) -> float | None:
+    def _number(self, found: str, so_far: float | None) -> float | None:
+        text = os.fsencode(found)
         value = number(text)
         if value is None:
             self.unread = self.unread or text[:_SHOWN]

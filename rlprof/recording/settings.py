@@ -54,7 +54,7 @@ class RecordingSettings:
     austin: str | None = None
     """Path of the sampler to use."""
     label: str | None = None
-    sps_pattern: re.Pattern[bytes] | None = None
+    sps_pattern: re.Pattern[str] | None = None
     """Finds steps or sps in the target's output."""
     values: bool = True
     """True if agents look at the values that hot lines work on."""

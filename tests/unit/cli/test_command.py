@@ -54,4 +54,4 @@ def test_a_pattern_that_can_find_nothing(text):
 
 
 def test_a_pattern_of_any_bytes():
-    assert pattern_of(os.fsdecode(rb"\xff(\d+)" + b"\xfe")).match(b"\xff42\xfe")
+    assert pattern_of(os.fsdecode(b"\xff(\\d+)\xfe")).match(os.fsdecode(b"\xff42\xfe"))

@@ -11,7 +11,7 @@ from rlprof.recording.output_tap import OutputTap
 class Tapped:
     """A tap, and both ends of what it stands between."""
 
-    def __init__(self, pattern: bytes) -> None:
+    def __init__(self, pattern: str) -> None:
         self.reading, self._ours = os.pipe()
         os.set_blocking(self.reading, False)
         self.tap = OutputTap(self._ours, re.compile(pattern))
@@ -35,7 +35,7 @@ def tapped() -> type[Tapped]:
 
 
 def test_every_byte_is_passed_on(tapped):
-    between = tapped(rb"x(\d+)")
+    between = tapped(r"x(\d+)")
 
     between.prints(b"\x00\xff\r\n", b"no newline")
 
@@ -43,7 +43,7 @@ def test_every_byte_is_passed_on(tapped):
 
 
 def test_the_latest_step_count_is_kept(tapped):
-    between = tapped(rb"step=(?P<steps>[\d,_]+)")
+    between = tapped(r"step=(?P<steps>[\d,_]+)")
 
     between.prints(b"step=100\nstep=1,2", b"50\n", b"loss=3\nstep=2_000\n")
 
@@ -51,8 +51,26 @@ def test_the_latest_step_count_is_kept(tapped):
     assert between.tap.sps is None
 
 
+@pytest.mark.parametrize("pattern", ["fps [│|] (?P<steps>\\d+)", r"\u2502 (?P<steps>\d+)", r"fps . (?P<steps>\d+)"])  # fmt: skip
+def test_a_pattern_may_have_any_letters(tapped, pattern):
+    between = tapped(pattern)
+    line = "│ fps │ 1200 │\n".encode()
+
+    between.prints(line[:7], line[7:])
+
+    assert between.tap.steps == 1200
+
+
+def test_a_pattern_may_have_bytes_that_are_no_letters(tapped):
+    between = tapped(os.fsdecode(b"\xff (?P<steps>\\d+)"))
+
+    between.prints(b"\xff 7\n")
+
+    assert between.tap.steps == 7
+
+
 def test_a_rate_comes_from_a_group_named_sps_or_from_the_first(tapped):
-    named, first = tapped(rb"(\w+) (?P<sps>[\d.]+)/s"), tapped(rb"SPS: (\d+)")
+    named, first = tapped(r"(\w+) (?P<sps>[\d.]+)/s"), tapped(r"SPS: (\d+)")
 
     named.prints(b"env 12.5/s\n")
     first.prints(b"SPS: 840\r")
@@ -61,7 +79,7 @@ def test_a_rate_comes_from_a_group_named_sps_or_from_the_first(tapped):
 
 
 def test_a_progress_bar_is_matched_at_each_redraw(tapped):
-    between = tapped(rb"(?P<steps>\d+)/100")
+    between = tapped(r"(?P<steps>\d+)/100")
 
     between.prints(b"\r 10/100", b"\r 20/100")
 
@@ -72,7 +90,7 @@ def test_a_progress_bar_is_matched_at_each_redraw(tapped):
 
 
 def test_what_is_no_number_is_passed_over(tapped):
-    between = tapped(rb"steps=(?P<steps>\S+)")
+    between = tapped(r"steps=(?P<steps>\S+)")
 
     between.prints(b"steps=12\nsteps=many\n")
 
@@ -80,7 +98,7 @@ def test_what_is_no_number_is_passed_over(tapped):
 
 
 def test_output_without_line_ends_is_matched_and_not_kept_for_ever(tapped):
-    between = tapped(rb"(?P<steps>\d+);")
+    between = tapped(r"(?P<steps>\d+);")
 
     for _ in range(40):
         between.prints(b"x" * 4000)
@@ -92,7 +110,7 @@ def test_output_without_line_ends_is_matched_and_not_kept_for_ever(tapped):
 
 
 def test_a_reader_that_is_gone_closes_the_tap(tapped):
-    between = tapped(rb"x(\d)")
+    between = tapped(r"x(\d)")
     os.close(between.reading)
 
     between.prints(b"x1")
@@ -103,7 +121,7 @@ def test_a_reader_that_is_gone_closes_the_tap(tapped):
 
 
 def test_a_full_disk_costs_what_did_not_fit_and_nothing_else(tapped):
-    between = tapped(rb"x(\d+)")
+    between = tapped(r"x(\d+)")
     place = os.dup(between.tap.ours)
     full = os.open("/dev/full", os.O_WRONLY)
 
@@ -119,7 +137,7 @@ def test_a_full_disk_costs_what_did_not_fit_and_nothing_else(tapped):
 
 
 def test_the_group_that_took_part_holds_the_rate(tapped):
-    between = tapped(rb"SPS: (\d+)|fps=(\d+)|(done)?!")
+    between = tapped(r"SPS: (\d+)|fps=(\d+)|(done)?!")
 
     between.prints(b"fps=12\n!\n")
 
@@ -129,7 +147,7 @@ def test_the_group_that_took_part_holds_the_rate(tapped):
 
 @pytest.mark.parametrize("text", [b"nan", b"inf", b"-inf", b"1e999", b"-5"])
 def test_a_rate_or_count_that_nothing_can_have_is_passed_over(tapped, text):
-    between = tapped(rb"sps=(\S+)|steps=(?P<steps>\S+)")
+    between = tapped(r"sps=(\S+)|steps=(?P<steps>\S+)")
 
     between.prints(b"sps=5\nsteps=7\n", b"sps=" + text + b"\nsteps=" + text + b"\n")
 
@@ -137,7 +155,7 @@ def test_a_rate_or_count_that_nothing_can_have_is_passed_over(tapped, text):
 
 
 def test_a_pattern_that_fails_ends_the_matching_and_not_the_output(tapped):
-    between = tapped(rb"no group \d")
+    between = tapped(r"no group \d")
 
     between.prints(b"no group 1\n", b"more\n")
     between.ends()
@@ -151,7 +169,7 @@ def test_an_error_while_matching_is_kept_from_the_target(tapped):
         def finditer(self, _line):
             raise MemoryError
 
-    between = tapped(rb"x(\d)")
+    between = tapped(r"x(\d)")
     between.tap._pattern = Broken()
 
     between.prints(b"x1\n", b"x2\n")
@@ -161,7 +179,7 @@ def test_an_error_while_matching_is_kept_from_the_target(tapped):
 
 
 def test_a_reader_that_is_slow_holds_up_nobody_and_gets_every_byte(tapped):
-    between = tapped(rb"x(\d+)")
+    between = tapped(r"x(\d+)")
     os.set_blocking(between.tap.target_end, False)
     written = 0
     while not between.tap.is_behind:

@@ -19,7 +19,7 @@ from rlprof.runfile.schema import journals
 from rlprof.runfile.writer import RunWriter
 from tests.factories import a_run
 
-SPS = re.compile(rb"sps (\d+)|steps (?P<steps>\d+)")
+SPS = re.compile(r"sps (\d+)|steps (?P<steps>\d+)")
 SECOND = 1_000_000
 
 
