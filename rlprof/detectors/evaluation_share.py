@@ -231,17 +231,22 @@ def detect(profile: Profile) -> Iterable[Finding]:
         search = _Search(profile)
         search.run(left_out=apart)
     total = sum(search.weights.values())
-    if (
-        not whole
-        or not search.steps_elsewhere
-        or not MIN_SHARE * whole <= total <= MOST_SHARE * whole
-    ):
+    if not total or not search.steps_elsewhere or total > MOST_SHARE * whole:
+        return
+    steps_share = search.steps_share()
+    is_dear = total >= MIN_SHARE * whole
+    # Offline, the few steps of its evaluations are all that there are.
+    if not is_dear and steps_share.median < LEAST_COUNTED:
         return
     heaviest = heaviest_line(search.weights)
-    steps_share = search.steps_share()
+    part = (
+        f"take {percent(total / whole)} of the training"
+        if is_dear
+        else f"make {percent(steps_share.median)} of the counted steps"
+    )
     yield Finding(
-        title=f"evaluations take {percent(total / whole)} of the training ({short_place(heaviest)})",
-        savings=(Saving(frozenset(search.nodes), REMOVABLE),),
+        title=f"evaluations {part} ({short_place(heaviest)})",
+        savings=(Saving(frozenset(search.nodes), REMOVABLE),) if is_dear else (),
         locations=search.lines.shown_locations(search.weights, whole),
         evidence=(
             f"{percent(total / whole)} of the steady time is spent there: environments are stepped, their rewards "
@@ -287,7 +292,7 @@ def _counted_too(profile: Profile, search: _Search, share: Interval) -> Iterator
     if share.median >= MIN_SHARE:
         own = (
             "the rate is not that of the training's own"
-            if rate is None
+            if rate is None or share.median >= MOST_SHARE
             else f"the training's own are some {count(rate * (1 - share.median))} sps"
         )
         yield (

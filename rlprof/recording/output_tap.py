@@ -33,9 +33,7 @@ _SHOWN = 40
 class OutputTap:
     """Stands between one stream of the target and ours: a terminal for a terminal, else a pipe."""
 
-    def __init__(
-        self, ours: int, pattern: re.Pattern[str], ignored: Collection[int] = ()
-    ) -> None:
+    def __init__(self, ours: int, pattern: re.Pattern[str], ignored: Collection[int] = ()) -> None:
         """``ignored`` are signals that we handle and were given as ignored."""
         self.ours = ours
         self._ignored = ignored

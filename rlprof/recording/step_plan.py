@@ -22,6 +22,9 @@ _AGAIN: Final = 1.1
 _AGAIN_US: Final = 100_000
 """The same at least, in CPU time."""
 
+_MOST_COUNT: Final = 0.5
+"""Part of the processes that step from which on what they count is told as the steps: the others are over too soon."""
+
 _NAMED: Final = 3
 """Calls that the report names."""
 
@@ -45,6 +48,9 @@ class StepPlan:
         """Calls that return something else."""
         self._counted: dict[tuple[int, CallPlace], int] = {}
         """When the first of a process was counted, in µs of the run."""
+        self._asked: set[int] = set()
+        """Processes that were asked for such steps, and those that have told of some."""
+        self._counting: set[int] = set()
 
     def heard(self, process: int, told: Iterable[CountTold], now_us: int) -> None:
         for call, frame, makes_steps in told:
@@ -57,7 +63,9 @@ class StepPlan:
     def counted(self, process: int, counts: Mapping[str, float]) -> None:
         """Take in what a process has counted in its last window; where that tells its steps, nothing is looked for any more."""
         self._is_over |= any(name in STEP_SOURCES and name != STEPS_RECOGNISED for name in counts)
-        if not counts.get(STEPS_RECOGNISED):
+        if counts.get(STEPS_RECOGNISED):
+            self._counting.add(process)
+        else:
             # They may be made by objects of another class now.
             for number, place in self._counted:
                 if number == process:
@@ -93,6 +101,7 @@ class StepPlan:
         key = process, frame.file, frame.function
         if spent_us < self._next_us.get(key, 0.0):
             return False
+        self._asked.add(process)
         self._next_us[key] = max(_AGAIN * spent_us, spent_us + _AGAIN_US)
         return True
 
@@ -111,6 +120,15 @@ class StepPlan:
         ]
         named = ", ".join(calls[:_NAMED]) + (", ..." if len(calls) > _NAMED else "")
         since_s = min(self._counted.values()) / 1e6
+        if len(self._counting) < _MOST_COUNT * len(self._asked):
+            return [
+                Note(
+                    "info",
+                    "steps-not-counted-in-time",
+                    f"Steps seem to be the calls {named}, but the processes that make them are over before these can be counted: "
+                    "rlprof.step() on the line below counts them.",
+                )
+            ]
         return [
             Note(
                 "info",

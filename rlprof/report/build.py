@@ -37,6 +37,9 @@ _NO_NAME: Final = re.compile(r"python[\d.]*t?")
 _FEW_SAMPLES: Final = 200
 """Below it the sampling error alone makes a share of a half uncertain by 10 points either way."""
 
+_NEARLY_ALL: Final = 0.95
+"""Part of the counted steps from which on the others may be samples that came to lie beside."""
+
 _LEAST_COVERED_US: Final = 100_000
 """Time of a process seen by the clock below which its samples per second are not known: there are few, or one."""
 
@@ -118,12 +121,16 @@ def _other_steps(priced: Priced) -> Iterator[Note]:
     """Yield a note where a good part of the counted steps are not the training's: ``diff`` warns by its name, too."""
     for entry in (*priced.listed, *priced.also_seen):
         if (share := entry.finding.counted_share) is not None:
+            told = (
+                "All counted steps are made by evaluations: the rate given is theirs, and tells nothing of the training. "
+                if share.median >= _NEARLY_ALL
+                else f"About {percent(share.median)} of the counted steps are made by evaluations, not by the training: the rate "
+                "given is that of both, and changes with how much is evaluated. "
+            )
             yield Note(
                 "warning",
                 "steps-of-evaluations",
-                f"About {percent(share.median)} of the counted steps are made by evaluations, not by the training: the rate "
-                "given is that of both, and changes with how much is evaluated. Call rlprof.step() in the training's loop "
-                "alone: then its steps are the rate.",
+                f"{told}Call rlprof.step() in the training's loop alone: then its steps are the rate.",
             )
 
 

@@ -545,3 +545,17 @@ def test_the_same_function_elsewhere_is_no_training_beside_it():
     )
 
     assert detect(DETECTOR, run, WORKERS) == []
+
+
+def test_where_all_counted_steps_are_of_evaluations_that_is_told_however_few_they_are():
+    run = a_run(steady_s=10.0).process("main").counts("steps:gymnasium.env", 1000)
+    run.spends(0.2, SCORE, PLAYED, STEP).spends(9.8, "learn.py:3 update", "learn.py:9 backward")
+    run.source(TRAIN.file, TRAIN.text)
+    report = build_report(run.recording())
+
+    (note,) = [note for note in report.notes if note.slug == "steps-of-evaluations"]
+    (seen,) = [entry for entry in report.also_seen if entry.finding.detector == DETECTOR.id]
+
+    assert note.text.startswith("All counted steps are made by evaluations")
+    assert seen.finding.title == "evaluations make 100 % of the counted steps (train.py:22)"
+    assert seen.saved_share == (0.0, 0.0)

@@ -106,6 +106,7 @@ def test_a_function_whose_steps_have_stopped_is_asked_at_once(run):
 
 def test_the_report_says_what_was_counted_and_how_to_choose(run):
     run.plan.heard(0, [told(run, True)], 1_500_000)
+    run.plan.counted(0, {"steps:recognised": 7})
 
     (note,) = run.plan.notes()
 
@@ -114,6 +115,19 @@ def test_the_report_says_what_was_counted_and_how_to_choose(run):
     assert "from second 1.5 on" in note.text
     assert "--steps-from" in note.text
     assert "--sps-pattern" in note.text
+
+
+def test_what_is_over_before_it_is_counted_is_told_with_what_to_do(run):
+    run.plan.heard(0, [told(run, True)], 1_500_000)
+    for process in range(9):
+        run.works(40 * MS, run.train, process=process)
+    run.plan.counted(0, {"steps:recognised": 7})
+
+    (note,) = run.plan.notes()
+
+    assert note.slug == "steps-not-counted-in-time"
+    assert "worlds.advance(policy(x)) in train (train.py)" in note.text
+    assert "rlprof.step()" in note.text
 
 
 def test_where_something_else_counts_steps_none_are_looked_for(run):
