@@ -22,7 +22,8 @@ LOOKS: Final = 3
 """Comparisons of each input."""
 
 LOOKS_AT_NUMBERS: Final = 5
-"""The same of a variable that is a number, a truth value or a text: one of few values is the same now and then by chance."""
+"""The same of a variable that is a number, a truth value or a text: one of few values is the same now and then by chance. Not of a
+parameter with a default."""
 
 ENTERED: Final = 3
 """Windows of the recording in which one process entered or left it: one long call has two."""
@@ -237,8 +238,9 @@ class SameInputs(SteadySearch):
 
     def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
         """The work, if its inputs were compared often enough and never changed."""
+        defaults = self._with_a_default(frame)
         is_same = all(
-            value.unchanged_looks >= _fewest_looks(text, value)
+            value.unchanged_looks >= _fewest_looks(text, value, defaults)
             and not self.values.changes(frame.file, frame.function, text)
             and not self._is_updated(frame, text)
             for text, value in inputs.items()
@@ -247,6 +249,18 @@ class SameInputs(SteadySearch):
         if not is_same or (pure.is_part and not _is_most(inputs, around)):
             return None
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure))
+
+    def _with_a_default(self, frame: Frame) -> Collection[str]:
+        """Return the parameters of the function at ``frame`` that a call need not give: they are mostly settings."""
+        module = self.lines.module(frame.file)
+        function = module.function_at(frame.line) if module else None
+        if function is None or not isinstance(function.node, ast.FunctionDef):
+            return ()
+        given = function.node.args
+        positional = [*given.posonlyargs, *given.args]
+        by_name = [each for each, of in zip(given.kwonlyargs, given.kw_defaults, strict=True) if of]
+        with_one = positional[len(positional) - len(given.defaults) :] + by_name
+        return {parameter.arg for parameter in with_one}
 
     def _is_updated(self, frame: Frame, text: str) -> bool:
         """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same."""
@@ -340,8 +354,9 @@ def is_new_at_times(value: Value) -> bool:
     return not value.unchanged_looks
 
 
-def _fewest_looks(text: str, value: Value) -> int:
-    return LOOKS_AT_NUMBERS if text.islower() and text.isidentifier() and value.is_plain else LOOKS
+def _fewest_looks(text: str, value: Value, defaults: Collection[str]) -> int:
+    is_variable = text.islower() and text.isidentifier() and text not in defaults
+    return LOOKS_AT_NUMBERS if is_variable and value.is_plain else LOOKS
 
 
 def _is_most(inputs: Mapping[str, Value], known: Mapping[str, Value]) -> bool:

@@ -450,6 +450,35 @@ def test_a_list_of_what_steps_return_is_the_same_by_luck(call: str, is_told: boo
     assert bool(detect(DETECTOR, run, REWARDS)) is is_told
 
 
+PLANT = Script(
+    "plant.py",
+    """
+    import numpy as np
+
+    def linearised(plant, eps=1e-5):
+        return np.linalg.inv(plant.matrix @ plant.matrix.T) * eps
+
+    def train(plant, env):
+        while True:
+            state = env.step(linearised(plant) @ state)
+    """,
+)
+
+
+@pytest.mark.parametrize(("signature", "is_told"), [("eps=1e-5", True), ("eps", False)])
+def test_a_setting_with_a_default_is_the_same_by_luck_no_more_than_an_array(signature, is_told):
+    script = Script(PLANT.file, PLANT.text.replace("eps=1e-5", signature))
+    work = script.at("return np.linalg", "linearised")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    turn = script.at("linearised(plant) @", "train")
+    run.spends(4.0, turn, work).spends(6.0, turn, "env.py:3 step")
+    same = f"same=3 other=0 {CALLED}"
+    run.sees(work, eps=looks("type=float", same), plant__matrix=looks(HEIGHTS, same))
+
+    titles = [finding.title for finding in detect(DETECTOR, run, script)]
+    assert any(title.startswith("linearised is computed") for title in titles) is is_told
+
+
 VOTES = Script(
     "votes.py",
     """
