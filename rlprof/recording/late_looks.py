@@ -8,11 +8,12 @@ the line that called it. The clock reads stacks that stand still as they are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from operator import itemgetter
 from typing import Final
 
 from rlprof.model.calibration import calibrated
+from rlprof.model.recording import NO_PARENT
 from rlprof.recording.combine import CROWDED, ThreadWindow
 from rlprof.recording.stacks import StackTable
 
@@ -59,14 +60,20 @@ class LateLooks:
         """Return the eye's CPU time of a window (µs, by node) with its late looks moved; the sum stays as it is."""
         if _is_comparable(seen):
             self._remember(seen)
-        eye = seen.eye
-        placed: dict[int, float] = defaultdict(float)
-        for node, us in eye.items():
-            moves = self._moves.get(node, {})
-            placed[node] += us * (1 - sum(moves.values()))
-            for place, part in moves.items():
-                placed[place] += us * part
+        placed = self._placed(seen.eye, self._moves)
         return {node: us for node, us in placed.items() if us > 0}
+
+    @staticmethod
+    def _placed(
+        times: Mapping[int, float], moves: Mapping[int, Mapping[int, float]]
+    ) -> dict[int, float]:
+        placed: dict[int, float] = defaultdict(float)
+        for node, us in times.items():
+            parts = moves.get(node, {})
+            placed[node] += us * (1 - sum(parts.values()))
+            for place, part in parts.items():
+                placed[place] += us * part
+        return placed
 
     def _remember(self, seen: ThreadWindow) -> None:
         _add(self._eye, seen.eye)
@@ -108,7 +115,88 @@ class LateLooks:
                         late[call][node] = excess - part
                         wanted -= part
                         moves[node][place] = part * eye_us / self._eye[node]
+        self._move_between_lines(moves, least)
         return dict(moves)
+
+    def _move_between_lines(self, moves: dict[int, dict[int, float]], least: float) -> None:
+        """Add moves that a function's callers tell of together, for none of many may have enough alone: what a line has too much of goes to
+        other lines of its function, such as those before the end of a loop, then to what it calls.
+        """
+        stacks = self._stacks
+        goes = self._between_lines(self._placed(self._eye, moves), least)
+        for node in self._eye if goes else ():
+            left = 1 - sum(moves.get(node, {}).values())
+            for (is_called, to), part in goes.get(stacks.line(node), {}).items():
+                moved = stacks.below(node if is_called else stacks.caller(node), to)
+                if moved != NO_PARENT and left * part > 0:
+                    parts = moves.setdefault(node, {})
+                    parts[moved] = parts.get(moved, 0.0) + left * part
+
+    def _between_lines(
+        self, placed: Mapping[int, float], least: float
+    ) -> dict[int, dict[tuple[bool, int], float]]:
+        """The part of a line's time that goes to others, by whether they are called by it, and their number."""
+        eye_us, of_whole = sum(self._eye.values()), self._clock_us / sum(self._clock.values())
+        eye, clock = self._by_line(placed, eye_us), self._by_line(self._clock, self._clock_us)
+        excess = {line: us - clock.get(line, 0.0) for line, us in eye.items()}
+        excess = {line: us for line, us in excess.items() if us > least}
+        if not excess:
+            return {}
+        lack = {line: of_whole * us - eye.get(line, 0.0) for line, us in clock.items()}
+        lack = {line: us for line, us in lack.items() if us > 0 and line not in excess}
+        eye_called = self._called_by(excess, placed, eye_us)
+        clock_called = self._called_by(excess, self._clock, self._clock_us)
+        goes: dict[int, dict[tuple[bool, int], float]] = {line: {} for line in excess}
+        for is_called in (False, True):
+            for line in sorted(excess, key=lambda line: (-excess[line], line)):
+                looked = eye_called.get(line, {}) if is_called else eye
+                seen = clock_called.get(line, {}) if is_called else self._beside(line, clock)
+                # The clock's whole stacks alone have to have more, as above.
+                clear = sum(max(0.0, us - looked.get(to, 0.0)) for to, us in seen.items())
+                more = {to: of_whole * us - looked.get(to, 0.0) for to, us in seen.items()}
+                wanted = {to: min(lack.get(to, 0.0), us) for to, us in more.items() if us > 0}
+                total = sum(wanted.values())
+                if clear < least or total <= 0:
+                    continue
+                part = min(1.0, excess[line] / total)
+                for to, us in wanted.items():
+                    goes[line][is_called, to] = part * us / eye[line]
+                    lack[to] = lack.get(to, 0.0) - part * us
+                excess[line] -= part * total
+        return goes
+
+    def _by_line(self, times: Mapping[int, float], whole_us: float) -> dict[int, float]:
+        """Shares of ``whole_us`` by line, whoever calls its function."""
+        line_of = self._stacks.line
+        shares: dict[int, float] = defaultdict(float)
+        for node, us in times.items():
+            shares[line_of(node)] += us / whole_us
+        return shares
+
+    def _called_by(
+        self, lines: Collection[int], times: Mapping[int, float], whole_us: float
+    ) -> dict[int, dict[int, float]]:
+        """Shares of what these lines call, by the lines of that."""
+        stacks = self._stacks
+        shares: dict[int, dict[int, float]] = {}
+        for node, us in times.items():
+            caller = stacks.caller(node)
+            if caller != NO_PARENT and (line := stacks.line(caller)) in lines:
+                of_line = shares.setdefault(line, {})
+                called = stacks.line(node)
+                of_line[called] = of_line.get(called, 0.0) + us / whole_us
+        return shares
+
+    def _beside(self, line: int, shares: Mapping[int, float]) -> dict[int, float]:
+        """Those of the other lines of its function."""
+        frame_of = self._stacks.frame
+        own = frame_of(line)
+        beside = {}
+        for each, share in shares.items():
+            frame = frame_of(each)
+            if each != line and frame.function == own.function and frame.file == own.file:
+                beside[each] = share
+        return beside
 
     def _calls_around(self, node: int) -> Iterator[tuple[int, str, str]]:
         """Yield the calls of functions that ``node`` is in, the innermost first."""

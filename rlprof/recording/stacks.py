@@ -24,6 +24,9 @@ class StackTable:
         self._nodes: dict[tuple[int, int], int] = {}
         self._places: list[tuple[int, Frame]] = []
         """Parent and frame of each node."""
+        self._lines: list[int] = []
+        """The id of its frame."""
+        self._all_frames: list[Frame] = []
         self._is_full = False
         """True if callers stand for what they called."""
         self._known: dict[tuple[Frame, ...], int] = {}
@@ -83,6 +86,22 @@ class StackTable:
         caller, frame = self._places[node]
         return caller, frame.file, frame.function
 
+    def line(self, node: int) -> int:
+        """The number of its frame: nodes of one line have the same."""
+        return self._lines[node]
+
+    def caller(self, node: int) -> int:
+        """The node above; ``NO_PARENT`` of an outermost one."""
+        return self._places[node][0]
+
+    def frame(self, line: int) -> Frame:
+        """The frame of a line, by the number."""
+        return self._all_frames[line]
+
+    def below(self, caller: int, line: int) -> int:
+        """The node of a line that ``caller`` calls; ``NO_PARENT`` where it would be one too many."""
+        return self._child(caller, self._all_frames[line])
+
     def notes(self) -> list[Note]:
         """A remark where there were too many stacks."""
         if not self._is_full:
@@ -106,6 +125,7 @@ class StackTable:
         number = self._frames.get(frame)
         if number is None:
             number = self._frames[frame] = len(self._frames)
+            self._all_frames.append(frame)
             self._new_frames.append((number, frame))
             if frame.file != UNNAMED_FILE:
                 self._files.setdefault(frame.function, set()).add(frame.file)
@@ -120,5 +140,6 @@ class StackTable:
         if number is None:
             number = self._nodes[parent, place] = len(self._nodes)
             self._places.append((parent, frame))
+            self._lines.append(place)
             self._new_nodes.append((number, parent, place))
         return number

@@ -67,6 +67,52 @@ def test_time_goes_to_an_earlier_line_of_the_same_function():
     assert told == pytest.approx({ON_THE_CALL: 0.3, BEFORE_IT: 0.7})
 
 
+CALLERS = [Frame("train.py", "train", line) for line in range(20, 60)]
+LAST, FIRST, NEXT = (Frame("board.py", "winner", line) for line in (47, 42, 43))
+
+
+def from_each_caller(shares: Mapping[Stack, float]) -> Times:
+    """One second of what 40 lines call."""
+    return {
+        (caller, *stack): share / len(CALLERS)
+        for caller in CALLERS
+        for stack, share in shares.items()
+    }
+
+
+def of_lines(told: Times) -> dict[Frame, float]:
+    return {
+        line: sum(us for stack, us in told.items() if stack[-1] == line)
+        for line in {stack[-1] for stack in told}
+    }
+
+
+def test_the_callers_of_a_function_tell_together_where_its_time_goes():
+    told = placed(
+        eye=from_each_caller({(LAST,): 0.6, (FIRST,): 0.3, (NEXT,): 0.1}),
+        clock=from_each_caller({(LAST,): 0.1, (FIRST,): 0.5, (NEXT,): 0.4}),
+    )
+
+    assert of_lines(told) == pytest.approx({LAST: 0.1, FIRST: 0.5, NEXT: 0.4}, abs=0.03)
+
+
+def test_time_on_a_call_goes_to_the_operators_that_end_what_it_calls():
+    told = placed(
+        eye=from_each_caller({(KEEP, FIRST): 0.3, (KEEP,): 0.7}),
+        clock=from_each_caller({(KEEP, FIRST): 0.3, (KEEP, LAST): 0.6, (KEEP,): 0.1}),
+    )
+
+    assert of_lines(told) == pytest.approx({KEEP: 0.1, FIRST: 0.3, LAST: 0.6}, abs=0.03)
+
+
+def test_what_all_callers_together_differ_by_little_is_luck():
+    seen = from_each_caller({(LAST,): 0.5, (FIRST,): 0.5})
+
+    told = placed(eye=seen, clock=from_each_caller({(LAST,): 0.485, (FIRST,): 0.515}))
+
+    assert told == pytest.approx(seen, abs=0.001)
+
+
 def test_no_time_leaves_the_function_that_it_was_seen_in():
     told = placed(eye={ON_THE_CALL: 0.8, ELSEWHERE: 0.2}, clock={ON_THE_CALL: 0.2, ELSEWHERE: 0.8})
 
