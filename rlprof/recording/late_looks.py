@@ -91,9 +91,9 @@ class LateLooks:
         The clock is believed where its whole stacks alone are more than the eye has; then torn stacks are shared out evenly.
         """
         eye_us = sum(self._eye.values())
-        if min(eye_us, self._clock_us) < _FEWEST_US:
-            return {}
         whole_us = sum(self._clock.values())
+        if min(eye_us, self._clock_us) < _FEWEST_US or not whole_us:
+            return {}
         # Of a CPU that is shared both tell less: the eye looks by CPU time, and the clock sees the same wait several times.
         least = _LEAST_SHARE * max(1.0, self._clock_us / eye_us)
         more: dict[int, float] = {}

@@ -135,6 +135,12 @@ def test_torn_stacks_are_no_evidence():
     assert told == {ON_THE_CALL: 0.6, BEFORE_IT: 0.4}
 
 
+def test_where_all_stacks_are_torn_nothing_moves():
+    told = placed(eye={ON_THE_CALL: 1.0}, clock={BEFORE_IT: 0.0}, torn=1.0)
+
+    assert told == {ON_THE_CALL: 1.0}
+
+
 def test_a_small_difference_is_luck():
     told = placed(eye={ON_THE_CALL: 1.0}, clock={ON_THE_CALL: 0.985, IN_THE_CALLED: 0.015})
 
