@@ -250,7 +250,7 @@ def _puts(frame: Frame) -> bool:
 
 def _title(traffic: _Traffic, *, about_tensors: bool) -> str:
     if about_tensors:
-        return "tensors go to other processes as file descriptors, one by one"
+        return "each tensor goes to other processes in memory of its own"
     return f"messages of {size(traffic.mean_bytes)} are pickled and copied between processes"
 
 
@@ -283,8 +283,8 @@ def _evidence(
 def _fix(*, about_tensors: bool) -> str:
     if about_tensors:
         return (
-            "Share a few large tensors once, before the workers start (tensor.share_memory_()), write into "
-            "them in place, and send only indices; or send numpy arrays."
+            "Send numbers and numpy arrays (float(x), x.numpy()): a tensor of one number costs as much to send as a large one. Or share a few "
+            "large tensors once, before the workers start (tensor.share_memory_()), write into them in place, and send only indices."
         )
     return (
         "Send only what is read at the other end: an info that nobody looks at is pickled, too. Hand over once what every task is sent alike (Pool(initializer=...)). "

@@ -139,7 +139,7 @@ def test_tensors_sent_one_by_one_need_no_counts():
 
     (finding,) = found(run)
 
-    assert finding.title == "tensors go to other processes as file descriptors, one by one"
+    assert finding.title == "each tensor goes to other processes in memory of its own"
     assert "20 % of the busy time opens, passes and maps" in finding.evidence[1]
 
 
