@@ -79,7 +79,7 @@ def lived(run: RunBuilder, workers: int) -> Recording:
 
 
 @pytest.mark.parametrize(
-    ("workers", "told"), [(4, []), (8, ["4 environment workers share 2 cores"])]
+    ("workers", "told"), [(6, []), (12, ["6 environment workers share 2 cores"])]
 )
 def test_workers_that_were_replaced_share_the_cores_with_nobody(workers: int, told: list[str]):
     profile = build_profile(lived(replaced(workers, cores=2), workers))
@@ -87,7 +87,7 @@ def test_workers_that_were_replaced_share_the_cores_with_nobody(workers: int, to
     findings = list(DETECTOR.in_samples.detect(profile))
 
     assert [finding.title for finding in findings] == told
-    assert all("8 environment workers, 4 at a time, are" in each.evidence[0] for each in findings)
+    assert all("12 environment workers, 6 at a time, are" in each.evidence[0] for each in findings)
 
 
 def test_silent_just_under_its_thresholds():
