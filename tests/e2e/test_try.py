@@ -353,12 +353,12 @@ def test_a_program_that_counts_nothing_is_told_so(write, start_try):
 
 
 def test_a_finding_that_is_not_there_is_told_with_those_that_are(write, start_try):
-    trying = start_try(write(TRAIN), options=["--finding", "gc-presure", "--budget", "20s"])
+    trying = start_try(write(TRAIN), options=["--finding", "gae-loop", "--budget", "20s"])
 
     code = trying.finish()
 
     assert code != 0
-    assert "there is no finding gc-presure in this training" in trying.err
+    assert "there is no finding gae-loop in this training" in trying.err
     assert "eager-log-format" in trying.err.rpartition("its findings are")[2]
 
 
