@@ -243,7 +243,7 @@ def train(env):
     while True:
         for _ in range(25):
             env.step(1)
-            sum(range(500))
+            sum(range(3_000))
             rlprof.step()
 
 train(GridWorld())
