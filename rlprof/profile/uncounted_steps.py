@@ -16,9 +16,8 @@ def steps_in_a_function(recording: Recording, profile: Profile) -> Note | None:
     if profile.throughput.unit != "none":
         return None
     values = Values(recording.values)
-    for file, line, function in sorted(
-        {(value.file, value.line, value.function) for value in recording.values}
-    ):
+    functions = {(value.file, value.function): value.line for value in recording.values}
+    for (file, function), line in sorted(functions.items()):
         module = parse(recording.sources.get(file, ""))
         around = module.function_at(line) if module is not None else None
         if module is None:

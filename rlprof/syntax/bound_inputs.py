@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeGuard
 from rlprof.syntax.dependencies import arguments_of, assigned_by, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, given_to, owner_of
+from rlprof.syntax.nodes import assigned, defaults_of, given_to, owner_of
 from rlprof.syntax.operands import Operand, operand_of, steps_to
 from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_computes
 
@@ -73,27 +73,9 @@ def bound_inputs(
             if own is None:
                 return None
             found |= dict.fromkeys(own)
-        elif not _has_constant_default(function, root):
+        elif not isinstance(defaults_of(function.node.args).get(root), ast.Constant | ast.UnaryOp):
             return None
     return BoundCall(statement, call, tuple(found))
-
-
-def _has_constant_default(function: Function, name: str) -> bool:
-    arguments = function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = dict(
-        zip(
-            [argument.arg for argument in reversed(positional)],
-            reversed(arguments.defaults),
-            strict=False,
-        )
-    )
-    defaults |= {
-        argument.arg: value
-        for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if value is not None
-    }
-    return isinstance(defaults.get(name), ast.Constant | ast.UnaryOp)
 
 
 def at_entry(

@@ -105,3 +105,11 @@ def parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
     ):
         return None
     return parts
+
+
+def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The defaults of parameters, by the name of those that have one."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    last = zip(reversed(positional), reversed(arguments.defaults), strict=False)
+    by_keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {each.arg: value for each, value in (*last, *by_keyword) if value is not None}

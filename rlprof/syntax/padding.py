@@ -14,7 +14,7 @@ from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assig
 from rlprof.syntax.dependencies import arguments_of
 from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, items_of
+from rlprof.syntax.nodes import assigned, defaults_of, items_of
 from rlprof.syntax.operands import Operand, operand_of
 
 _MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
@@ -227,7 +227,7 @@ class _Widths:
         """Yield what a name may stand for: what it is assigned, what callers give for an argument, and its default."""
         if function is not None and name in arguments_of(function.node):
             yield from self._given(function, name)
-            if (default := _default(function, name)) is not None:
+            if (default := defaults_of(function.node.args).get(name)) is not None:
                 yield default, module, None
             return
         for at in (function, None):
@@ -269,16 +269,6 @@ def _attribute_values(module: SourceModule) -> Mapping[str, Sequence[ast.expr]]:
             if isinstance(each.target, ast.Attribute):
                 found[each.target.attr].append(each.value)
     return found
-
-
-def _default(function: Function, name: str) -> ast.expr | None:
-    arguments = function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    last = zip(reversed(positional), reversed(arguments.defaults), strict=False)
-    by_keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return next(
-        (default for argument, default in (*last, *by_keyword) if argument.arg == name), None
-    )
 
 
 def _counts(value: ast.expr) -> bool:

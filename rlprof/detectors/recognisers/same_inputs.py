@@ -13,7 +13,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line
 from rlprof.source.value import Value
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, defaults_of
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -238,7 +238,9 @@ class SameInputs(SteadySearch):
 
     def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
         """The work, if its inputs were compared often enough and never changed."""
-        defaults = self._with_a_default(frame)
+        module = self.lines.module(frame.file)
+        function = module.function_at(frame.line) if module else None
+        defaults = defaults_of(function.node.args) if function else {}
         is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value, defaults)
             and not self.values.changes(frame.file, frame.function, text)
@@ -249,18 +251,6 @@ class SameInputs(SteadySearch):
         if not is_same or (pure.is_part and not _is_most(inputs, around)):
             return None
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure))
-
-    def _with_a_default(self, frame: Frame) -> Collection[str]:
-        """Return the parameters of the function at ``frame`` that a call need not give: they are mostly settings."""
-        module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module else None
-        if function is None or not isinstance(function.node, ast.FunctionDef):
-            return ()
-        given = function.node.args
-        positional = [*given.posonlyargs, *given.args]
-        by_name = [each for each, of in zip(given.kwonlyargs, given.kw_defaults, strict=True) if of]
-        with_one = positional[len(positional) - len(given.defaults) :] + by_name
-        return {parameter.arg for parameter in with_one}
 
     def _is_updated(self, frame: Frame, text: str) -> bool:
         """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same."""
