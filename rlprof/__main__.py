@@ -38,6 +38,10 @@ def main() -> None:
     _heed_interrupts(by_default)
     try:
         run()
+    except KeyboardInterrupt:
+        # It came while the command line was being read: what a command does itself has its own end.
+        _die_of_interrupts()
+        os.kill(os.getpid(), _signal.SIGINT)
     except SystemExit as end:
         if not sys.flags.inspect or not isinstance(end.code, int):
             raise

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -205,3 +206,26 @@ def test_a_name_that_is_too_long_is_no_bug(command_line, arguments):
 
     assert "File name too long" in answer.stderr
     assert "rlprof explain path-not-usable" in answer.stderr
+
+
+INTERRUPTED = """
+import os, signal, sys
+import typer.main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+typer.main.get_group = lambda app: os.kill(os.getpid(), signal.SIGINT)
+sys.argv = ["rlprof", "history"]
+from rlprof.__main__ import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_command_line_is_read_ends_it_without_a_word(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
