@@ -63,6 +63,24 @@ def main(updates):
 
     {all}
 """,
+    "monitoring-share": """
+import numpy as np
+
+
+class Game:
+    def step(self, action):
+        return action, float(sum(range(3_000)) > action), False, {}
+
+
+def main(steps):
+    game, at, values = Game(), 0, np.zeros((4, 4))
+    {once}
+    for update in range(steps):
+        action = int(values[at].argmax())
+        at, reward, over, _ = game.step(action)
+        values[at][action] += 0.1 * (reward - values[at][action])
+        {each}
+""",
     "deepcopy-in-loop": """
 {once}
 

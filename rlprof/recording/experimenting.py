@@ -82,6 +82,8 @@ class Bench:
         self._end_target = end_target
         self._is_told_to_end = is_told_to_end
         self._next_look_us = 0
+        self._session: int | None = None
+        """That of the target, once it was asked to end: what it started in sessions of their own is to outlive it."""
 
     @property
     def elapsed_s(self) -> float:
@@ -141,6 +143,7 @@ class Bench:
 
     def interrupt_target(self) -> None:
         """Ask the target to end, as Ctrl-C does: a terminal tells its whole process group."""
+        self._session = _session_of(self._census.root_pid)
         self._end_group(signal.SIGINT)
 
     def terminate_target(self) -> None:
@@ -158,21 +161,30 @@ class Bench:
                     os.kill(tracked.pid, signum)
 
     def terminate_all(self) -> None:
-        """Tell every process of the run that still lives to end."""
-        for tracked in self._census.live():
-            with suppress(ProcessLookupError):
-                os.kill(tracked.pid, signal.SIGTERM)
+        """Tell every process of the target's session that still lives to end."""
+        self._end_session(signal.SIGTERM)
 
     def kill_all(self) -> None:
-        """End every process of the run that still lives."""
+        """End every process of the target's session that still lives."""
+        self._end_session(signal.SIGKILL)
+
+    def _end_session(self, signum: int) -> None:
         for tracked in self._census.live():
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(tracked.pid, signal.SIGKILL)
+            if self._session is not None and _session_of(tracked.pid) == self._session:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(tracked.pid, signum)
 
 
 def _group_of(pid: int) -> int | None:
     try:
         return os.getpgid(pid)
+    except OSError:
+        return None
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
     except OSError:
         return None
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(240)
 
 # Each process notes, again and again, how many steps it has made and how many texts it has built for them.
 TRAIN = """
-import logging, multiprocessing, os, sys, time
+import logging, multiprocessing, os, subprocess, sys, time
 import rlprof
 
 logger = logging.getLogger("train")
@@ -53,6 +53,13 @@ if __name__ == "__main__":
     print("pid", os.getpid(), flush=True)
     workers = []
     for method in sys.argv[1:]:
+        if method == "service":
+            # As a TensorBoard that is to be there when the training is over.
+            waits = [sys.executable, "-c", "import time; time.sleep(300)", os.getcwd()]
+            none = subprocess.DEVNULL
+            service = subprocess.Popen(waits, stdout=none, stderr=none, start_new_session=True)
+            print("service", service.pid, flush=True)
+            continue
         context = multiprocessing.get_context(method)
         workers.append(context.Process(target=train, args=(method,)))
         workers[-1].start()
@@ -163,15 +170,18 @@ def test_a_gain_is_measured_and_the_training_ended(write, start_try):
     assert experiment.measured.low > 0.5
 
 
-def test_workers_are_treated_and_ended_too(write, start_try):
-    trying = start_try(write(TRAIN), "fork", "spawn", options=[*LOG, "--budget", "12s"])
-    lines = [trying.running.wait_line(text) for text in ("pid", "worker fork", "worker spawn")]
-    pids = [int(line.rpartition(" ")[2]) for line in lines]
+def test_workers_are_treated_and_ended_too_and_services_are_left_alone(write, start_try):
+    started = "service", "fork", "spawn"
+    trying = start_try(write(TRAIN), *started, options=[*LOG, "--budget", "12s"])
+    told = "pid", "service", "worker fork", "worker spawn"
+    lines = [trying.running.wait_line(text) for text in told]
+    pid, service, *workers = [int(line.rpartition(" ")[2]) for line in lines]
 
     trying.wait_told("eager-log-format: ")
     trying.finish()
 
-    wait_until(lambda: not any(map(is_alive, pids)), "all processes end")
+    wait_until(lambda: not any(map(is_alive, (pid, *workers))), "all processes end")
+    assert is_alive(service)
     for name in "main", "fork", "spawn":
         steps, built = trying.notes(name)[-1]
         assert 25 < built < steps - 25, name

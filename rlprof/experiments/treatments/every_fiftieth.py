@@ -18,6 +18,7 @@ FINDINGS: Final = frozenset(
         "blocking-io",
         "checkpoint-heavy",
         "history-statistics",
+        "monitoring-share",
         "output-per-step",
     }
 )

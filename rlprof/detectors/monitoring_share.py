@@ -1,0 +1,176 @@
+"""Figures about the training that nothing in it depends on, and that take a good part of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final
+
+from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.evaluating import step_loops
+from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch
+from rlprof.detectors.recognisers.what_calls_do import CallJudge
+from rlprof.model.counters import UPDATES
+from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.profile import Profile
+from rlprof.model.recording import Frame
+from rlprof.source.slices.model import DataFlow, DataPlace, FlowStep
+from rlprof.source.slices.needed import dependent_steps, needed_steps
+from rlprof.source.slices.reading import expressions_of, read_program
+from rlprof.syntax.module import Loop, called_name, variables_assigned
+from rlprof.syntax.nodes import calls_in, items_of
+from rlprof.syntax.pure_calls import hardly_works, is_in_place
+
+MIN_SHARE: Final = 0.05
+"""Least share of the critical time: everybody looks how it goes."""
+
+MOST_SHARE: Final = 0.9
+"""Beyond that it is the training itself that is not read right."""
+
+REMOVABLE: Final = Range(0.85, 1.0)
+"""Part that goes where they are computed a tenth as often, or less."""
+
+DECIDES_THE_END: Final = Range(0.4, 1.0)
+"""The same of what decides when an update ends: once for each pass over the batch, and not for each minibatch, by reason."""
+
+
+def detect(profile: Profile) -> Iterable[Finding]:
+    search = _Search(profile)
+    if search.program is None:
+        return
+    for removable, is_left_out in ((REMOVABLE, _nothing), (DECIDES_THE_END, search.ends_an_update)):
+        time = search.time(is_left_out)
+        whole = profile.critical.wall_us
+        if time.is_worth(MIN_SHARE) and time.total_us <= MOST_SHARE * whole:
+            yield _finding(time, removable)
+            return
+
+
+def _finding(time: LineTime, removable: Range) -> Finding:
+    decides = removable is DECIDES_THE_END
+    return Finding(
+        title=(
+            f"whether an update goes on is asked too often ({time.place})"
+            if decides
+            else f"figures are computed that nothing learns from ({time.place})"
+        ),
+        savings=(Saving(time.nodes, removable),),
+        locations=time.locations,
+        evidence=(
+            time.share_spent("there"),
+            "what it gives decides when the update ends, and is shown; nothing else reads it"
+            if decides
+            else "what it gives is shown, logged or kept in lists that are; no action, no update and no environment depends on it",
+        ),
+        fix=(
+            "Ask once for each pass over the batch, or ask of the minibatch that was just computed."
+            if decides
+            else "Compute it a tenth as often, or at the updates whose figures are shown."
+        ),
+        confidence=Confidence.BOUNDED if decides else Confidence.MEASURED,
+    )
+
+
+def _nothing(_step: FlowStep) -> bool:
+    return False
+
+
+class _Search(SteadySearch):
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        self.program = self._program()
+
+    def _program(self) -> DataFlow | None:
+        modules = {
+            file: module
+            for file in self.profile.sources
+            if self.lines.is_yours(Frame(file, "", 0))
+            and (module := self.lines.module(file)) is not None
+        }
+        texts = self.profile.sources
+        acting = {"step", "backward"}.union(*(step_loops(texts[file]).methods for file in modules))
+        program = read_program(modules, CallJudge(modules, self.values), acting)
+        return None if program.is_opaque or not self._learns(program, acting) else program
+
+    def _learns(self, program: DataFlow, acting: Collection[str]) -> bool:
+        """Tell whether what it does depends on its rewards, or optimizers step: a program that only plays does so for its figures."""
+        if self.profile.counts.get(UPDATES):
+            return True
+        rewards = [reward for step in program.steps for reward in _rewards(step, acting)]
+        return any(step.acts for step in dependent_steps(program, rewards))
+
+    def time(self, is_left_out: Callable[[FlowStep], bool]) -> LineTime:
+        assert self.program is not None
+        needed = needed_steps(self.program, is_left_out)
+        time = LineTime(self.profile, self.lines)
+        inside: set[int] = set()
+        for node in self.tree.hot_nodes():
+            parent = self.tree.nodes[node].parent
+            if parent in inside:
+                inside.add(node)
+            elif self._is_needless(node, needed):
+                inside.add(node)
+                time.add_calls(node, self.lines.line(node))
+        return time
+
+    def _is_needless(self, node: int, needed: Collection[FlowStep]) -> bool:
+        frame = self.tree.frame(node)
+        assert self.program is not None
+        steps = self.program.at.get((frame.file, frame.line), ())
+        return (
+            bool(steps)
+            and not any(step in needed or step.tells for step in steps)
+            and not all(map(_hardly_works, steps))
+            and self.lines.is_yours(frame)
+            and self.lines.is_repeated(node)
+        )
+
+    def ends_an_update(self, step: FlowStep) -> bool:
+        """Tell whether a statement leaves the loop of an update, for a condition of its own."""
+        is_end = isinstance(step.node, ast.Break) or (
+            isinstance(step.node, ast.Return) and step.node.value is None
+        )
+        return is_end and _is_conditional(step) and any(map(_updates, _around(step)))
+
+
+def _is_conditional(step: FlowStep) -> bool:
+    return step.around is not None and isinstance(step.around.node, ast.If)
+
+
+def _around(step: FlowStep) -> Iterator[ast.stmt]:
+    around = step.around
+    while around is not None:
+        yield around.node
+        around = around.around
+
+
+def _updates(node: ast.stmt) -> bool:
+    """Tell whether it is a loop each of whose turns makes gradients."""
+    return isinstance(node, Loop) and any(
+        called_name(call) == "backward" for call in calls_in(*node.body)
+    )
+
+
+def _rewards(step: FlowStep, acting: Collection[str]) -> Iterator[DataPlace]:
+    """Yield the second of what a step of an environment gives, or all of it where that is not taken apart."""
+    match step.node:
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr=name))) if (
+            name in acting
+        ):
+            parts = items_of(target)
+            told = parts[1] if len(parts) > 2 else target
+            names = variables_assigned(told)
+            yield from (place for place in step.writes if place.name in names)
+
+
+def _hardly_works(step: FlowStep) -> bool:
+    """Tell whether a statement only takes numbers from where they are, and keeps them: where that takes long it waits for a device."""
+    calls = [*calls_in(*expressions_of(step.node))]
+    return all(hardly_works(call) or is_in_place(called_name(call)) for call in calls)
+
+
+DETECTOR: Final = Detector(
+    id="monitoring-share",
+    name="figures that nothing in the training depends on",
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+)

@@ -1,0 +1,95 @@
+"""Tell what a call of a library does, by what was seen there and by its name: compute, change its object, show something, or anything else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from rlprof.source.slices.model import Doing
+from rlprof.source.values import Values, callee, value_of
+from rlprof.syntax.imports import full_name
+from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.pure_calls import (
+    draws_at_random,
+    is_built_in,
+    is_computing_method,
+    is_drawing_method,
+    is_in_place,
+    only_computes,
+)
+
+_TELLS: Final = re.compile(
+    r"(logging|warnings|wandb|mlflow|neptune|comet_ml|aim|tensorboardX?|torch\.utils\.tensorboard|tqdm|rich|loguru|structlog|absl\.logging|"
+    r"csv|json|pprint|sys\.(stdout|stderr)|stable_baselines3\.common\.logger)\b"
+)
+"""Libraries that show and log."""
+
+_TELLING_METHODS: Final = re.compile(
+    r"add_(scalars?|histogram|text|figure|images?|video|hparams|distribution)|log|debug|info|warning|error|exception|critical|"
+    r"log_metrics?|log_scalar|log_dict|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close"
+)
+
+_COMPUTES: Final = re.compile(
+    r"time\.(time|perf_counter|monotonic|process_time)(_ns)?|os\.path\.\w+|torch\.(distributions\.[\w.]+|no_grad|inference_mode|Generator|nn\.utils\."
+    r"(parameters_to_vector))|datetime\.[\w.]+"
+)
+
+_COMPUTING_METHODS: Final = re.compile(
+    r"parameters|named_parameters|state_dict|modules|named_modules|children|named_children|buffers|named_buffers|element_size|data_ptr|"
+    r"log_prob|entropy|unbind|is_contiguous|isoformat|most_common|bit_length|nanmean|histc|kl_divergence"
+)
+
+_PURE_BUILT_IN: Final = re.compile(
+    r"iter|hasattr|callable|id|hash|repr|ord|chr|format|super|type|object|issubclass"
+)
+
+
+class CallJudge:
+    """Judges calls in the files of one run."""
+
+    def __init__(self, modules: Mapping[str, SourceModule], values: Values) -> None:
+        self._modules = modules
+        self._values = values
+
+    def __call__(self, file: str, call: ast.Call) -> Doing:
+        module = self._modules[file]
+        known = self._values.between(file, range(call.lineno, (call.end_lineno or call.lineno) + 1))
+        value = value_of(call.func, known)
+        if value is not None and value.is_network:
+            return Doing.COMPUTES
+        if (name := full_name(call.func, module.imports)) and (doing := _of_library(name)):
+            return doing
+        # What was seen may be a method, torch.Tensor.backward, which its library's name says nothing of.
+        if _TELLS.match(callee(call, known, module).name):
+            return Doing.TELLS
+        if isinstance(call.func, ast.Name):
+            return _of_built_in(call.func.id)
+        # Without arguments these are no methods of texts and dictionaries: a queue gives one up, a thread is waited for.
+        if called_name(call) in ("get", "join") and not call.args:
+            return Doing.ACTS
+        return _of_method(called_name(call))
+
+
+def _of_library(name: str) -> Doing | None:
+    """Return what a function does by its whole name; None where it is a method of an object that tells more."""
+    if only_computes(name) or draws_at_random(name) or _COMPUTES.fullmatch(name):
+        return Doing.COMPUTES
+    if _TELLS.match(name):
+        return Doing.TELLS
+    return None
+
+
+def _of_built_in(name: str) -> Doing:
+    if is_built_in(name) or _PURE_BUILT_IN.fullmatch(name):
+        return Doing.COMPUTES
+    return Doing.TELLS if name in ("print", "open") else Doing.ACTS
+
+
+def _of_method(name: str) -> Doing:
+    if is_in_place(name):
+        return Doing.CHANGES
+    if is_computing_method(name) or is_drawing_method(name) or _COMPUTING_METHODS.fullmatch(name):
+        return Doing.COMPUTES
+    return Doing.TELLS if _TELLING_METHODS.fullmatch(name) else Doing.ACTS

@@ -1,0 +1,255 @@
+"""The names of a program: its functions, the variables of each, and the attributes of its classes."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rlprof.source.slices.model import DataPlace
+from rlprof.syntax.dependencies import arguments_of, is_called_as_written
+from rlprof.syntax.imports import full_name
+from rlprof.syntax.module import FunctionNode, SourceModule, variables_assigned
+from rlprof.syntax.nodes import assigned, single_targets
+
+_BODIES = ("body", "orelse", "finalbody")
+
+
+@dataclass(slots=True, eq=False)
+class NameScope:
+    """A function, or the own level of a file."""
+
+    file: str
+    key: str
+    """Empty for the own level of a file."""
+    outer: NameScope | None
+    own: frozenset[str]
+    """Names of its variables."""
+    values: Mapping[str, Sequence[ast.expr | None]]
+    """What they are assigned; None for what the source does not show."""
+    parameters: tuple[str, ...] = ()
+    returned: tuple[ast.expr, ...] = ()
+
+    def holder(self, name: str) -> NameScope:
+        """The scope whose variable it is."""
+        scope = self
+        while scope.outer is not None and name not in scope.own:
+            scope = scope.outer
+        return scope
+
+    def place(self, name: str) -> DataPlace:
+        return DataPlace(self.holder(name).key, name)
+
+
+class NamedFunction(NamedTuple):
+    """A function of the program's."""
+
+    node: FunctionNode
+    scope: NameScope
+    of_class: str
+    is_foreign: bool
+    """True if its class is derived from one of a library, which may call it."""
+
+
+class ProgramNames:
+    """The functions, classes and attributes that the files define."""
+
+    def __init__(self, modules: Mapping[str, SourceModule]) -> None:
+        self.of_files: dict[str, NameScope] = {}
+        self.classes: dict[str, list[NamedFunction]] = {}
+        """Their ``__init__``, by name."""
+        self.attributes: set[str] = set()
+        """Those that a class gives to its objects."""
+        self._of_foreign: set[str] = set()
+        """Those of classes that are derived from one of a library, which may read them."""
+        self._of_nodes: dict[int, NamedFunction] = {}
+        self._plain: dict[str, list[NamedFunction]] = defaultdict(list)
+        self._methods: dict[str, list[NamedFunction]] = defaultdict(list)
+        self._called: set[str] = set()
+        self._read: set[str] = set()
+        self._read_attributes: set[str] = set()
+        for module in modules.values():
+            self.classes |= {
+                node.name: [] for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)
+            }
+            self._note_uses(module)
+        for file, module in modules.items():
+            body = module.tree.body
+            scope = NameScope(file, "", None, _variables(body), _values(body))
+            self.of_files[file] = scope
+            self._define(body, scope, "", None)
+
+    def of_node(self, node: FunctionNode) -> NamedFunction:
+        return self._of_nodes[id(node)]
+
+    def called(self, call: ast.Call, imports: Mapping[str, str]) -> Sequence[NamedFunction]:
+        """Return the program's own functions that a call may call, the ``__init__`` of a class among them."""
+        match call.func:
+            case ast.Name(id=name):
+                last = imports.get(name, name).rpartition(".")[2]
+                return [*self._plain.get(last, ()), *self.classes.get(last, ())]
+            case ast.Attribute(attr=name) if full_name(call.func, imports):
+                return [*self._plain.get(name, ()), *self.classes.get(name, ())]
+            case ast.Attribute(attr=name):
+                return self._methods.get(name, ())
+        return ()
+
+    def properties(self, name: str) -> Iterator[NamedFunction]:
+        """Yield the functions that reading an attribute of that name may call."""
+        return (each for each in self._methods.get(name, ()) if _is_property(each.node))
+
+    def may_be_read_by_others(self, attribute: str) -> bool:
+        """Tell whether nobody in the program reads it, and a class of a library may."""
+        return attribute in self._of_foreign and attribute not in self._read_attributes
+
+    def is_entry(self, function: NamedFunction) -> bool:
+        """Tell whether others than the program's own statements may call it."""
+        name = function.node.name
+        is_special = name.startswith("__") and name.endswith("__") and name != "__init__"
+        is_handed_on = name in self._read and not _is_property(function.node)
+        return (
+            is_special
+            or is_handed_on
+            or function.is_foreign
+            or not (name in self._called or _is_property(function.node) or name == "__init__")
+            or not is_called_as_written(function.node)
+        )
+
+    def _define(
+        self, body: Iterable[ast.stmt], scope: NameScope, prefix: str, of_class: ast.ClassDef | None
+    ) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._define_function(node, scope, prefix, of_class)
+            elif isinstance(node, ast.ClassDef):
+                self.attributes |= variables_assigned(*node.body)
+                self._define(node.body, scope, f"{prefix}{node.name}.", node)
+            else:
+                self._define(bodies_of(node), scope, prefix, of_class)
+
+    def _define_function(
+        self, node: FunctionNode, scope: NameScope, prefix: str, of_class: ast.ClassDef | None
+    ) -> None:
+        parameters = tuple(_parameters(node))
+        elsewhere = {
+            name
+            for inner in _own_nodes(node.body)
+            if isinstance(inner, ast.Global | ast.Nonlocal)
+            for name in inner.names
+        }
+        inside = NameScope(
+            scope.file,
+            f"{scope.file}:{prefix}{node.name}:{node.lineno}",
+            scope,
+            (_variables(node.body) | set(parameters)) - elsewhere,
+            _values(node.body),
+            parameters,
+            tuple(
+                inner.value
+                for inner in _own_nodes(node.body)
+                if isinstance(inner, ast.Return) and inner.value is not None
+            ),
+        )
+        is_foreign = of_class is not None and any(
+            not isinstance(base, ast.Name) or base.id not in ("object", *self.classes)
+            for base in of_class.bases
+        )
+        function = NamedFunction(node, inside, of_class.name if of_class else "", is_foreign)
+        self._of_nodes[id(node)] = function
+        if of_class is None:
+            self._plain[node.name].append(function)
+        else:
+            self._methods[node.name].append(function)
+            if node.name == "__init__":
+                self.classes[of_class.name].append(function)
+            given = set(_attributes_given(node, parameters[:1]))
+            self.attributes |= given
+            self._of_foreign |= given if is_foreign else set()
+        self._define(node.body, inside, f"{prefix}{node.name}.<locals>.", None)
+
+    def _note_uses(self, module: SourceModule) -> None:
+        called = {id(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                name = node.id if isinstance(node, ast.Name) else node.attr
+                (self._called if id(node) in called else self._read).add(name)
+                if isinstance(node, ast.Attribute):
+                    self._read_attributes.add(name)
+
+
+def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield the statements in the bodies of a statement."""
+    for name in _BODIES:
+        yield from getattr(node, name, ())
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield from part.body
+
+
+def _is_property(node: FunctionNode) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list)
+
+
+def _attributes_given(node: FunctionNode, own: Sequence[str]) -> Iterator[str]:
+    """Yield the attributes that a method gives to its object."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
+                if name in own:
+                    yield attribute
+
+
+def _parameters(node: FunctionNode) -> Iterator[str]:
+    """Yield their names, in their order."""
+    arguments = node.args
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        yield each.arg
+    for rest in (arguments.vararg, arguments.kwarg):
+        if rest is not None:
+            yield rest.arg
+
+
+def _variables(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The variables of a function, those of its comprehensions and lambdas among them; not those of functions in it."""
+    found: set[str] = set()
+    for node in _own_nodes(body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.Lambda):
+            found.update(arguments_of(node))
+    return frozenset(found)
+
+
+def _values(body: Iterable[ast.stmt]) -> dict[str, list[ast.expr | None]]:
+    """What the variables of a function are assigned."""
+    found: dict[str, list[ast.expr | None]] = defaultdict(list)
+    for node in _own_nodes(body):
+        for target, value in _pairs(node):
+            for each in single_targets(target):
+                if isinstance(each, ast.Name):
+                    found[each.id].append(value)
+    return dict(found)
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Yield targets with what they are assigned."""
+    match node:
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            yield target, value
+        case ast.withitem(optional_vars=ast.expr() as target):
+            yield target, None
+        case ast.NamedExpr(target=target, value=value):
+            yield target, value
+        case ast.Lambda():
+            yield from ((ast.Name(name), None) for name in arguments_of(node))
+        case _:
+            yield from ((each.target, each.value) for each in assigned(node))
+
+
+def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield what is in a body, without functions and classes in it."""
+    for node in body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+            yield from _own_nodes(ast.iter_child_nodes(node))

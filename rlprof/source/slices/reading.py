@@ -1,0 +1,361 @@
+"""Read what each statement of a program reads, writes and does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+from rlprof.source.slices.model import RETURNED, DataFlow, DataPlace, Doing, FlowStep, Judge
+from rlprof.source.slices.names import NamedFunction, NameScope, ProgramNames, bodies_of
+from rlprof.source.slices.parts import parts_of
+from rlprof.syntax.module import FunctionNode, SourceModule, called_name, receiver
+from rlprof.syntax.nodes import assigned, given_to, nodes_in, single_targets
+from rlprof.syntax.pure_calls import written_by
+
+_REFLECTS: Final = frozenset(
+    {"vars", "globals", "locals", "eval", "exec", "asdict", "astuple", "_asdict", "attrgetter"}
+)
+"""Calls that read or write by names which are no words of the source."""
+_BY_NAME: Final = frozenset({"getattr", "setattr", "delattr"})
+
+_OF_CHANNELS: Final = frozenset(
+    {"send", "recv", "put", "get", "post", "set", "push", "emit", "publish", "submit", "map", "apply"}
+    | {"save", "load", "dump", "write", "run", "start", "stop", "join", "wait", "call", "request"}
+)  # fmt: skip
+"""Methods that a library's objects have as well: on anything but ``self`` a call of one may be of those."""
+
+
+def read_program(
+    modules: Mapping[str, SourceModule], judge: Judge, acting: Collection[str]
+) -> DataFlow:
+    """Read ``modules``, by file. ``acting`` are names of methods that act, whosever they are: steps of environments and optimizers."""
+    names = ProgramNames(modules)
+    program = DataFlow(is_opaque=any(map(_is_opaque, modules.values())))
+    for file, module in modules.items():
+        reading = _Reading(program, names, file, module, judge, acting)
+        reading.read_body(module.tree.body, names.of_files[file], None)
+    for container, element in program.elements:
+        if container in program.deep:
+            program.link(container, element)
+    return program
+
+
+def _is_opaque(module: SourceModule) -> bool:
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == "__dict__")
+        or (isinstance(node, ast.Call) and _reflects(node))
+        for node in ast.walk(module.tree)
+    )
+
+
+def _reflects(call: ast.Call) -> bool:
+    name = called_name(call)
+    return name in _REFLECTS or (name in _BY_NAME and _named_by(call) is None)
+
+
+def _named_by(call: ast.Call) -> str | None:
+    """The attribute that ``getattr`` and the like are given, if it stands there."""
+    match call.args:
+        case [_, ast.Constant(value=str() as name), *_]:
+            return name
+    return None
+
+
+class _Reading:
+    """Reads one file into a program."""
+
+    def __init__(
+        self,
+        program: DataFlow,
+        names: ProgramNames,
+        file: str,
+        module: SourceModule,
+        judge: Judge,
+        acting: Collection[str],
+    ) -> None:
+        self._program = program
+        self._names = names
+        self._file = file
+        self._imports = module.imports
+        self._judge = judge
+        self._acting = acting
+
+    # --- statements --------------------------------------------------------------------------
+
+    def read_body(
+        self, body: Iterable[ast.stmt], scope: NameScope, around: FlowStep | None
+    ) -> None:
+        for node in body:
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._read_function(node)
+                case ast.ClassDef():
+                    self.read_body(node.body, scope, around)
+                case _:
+                    step = self._step(node, scope, around)
+                    self.read_body(bodies_of(node), scope, step)
+
+    def _read_function(self, node: FunctionNode) -> None:
+        function = self._names.of_node(node)
+        key = function.scope.key
+        before = len(self._program.steps)
+        self.read_body(node.body, function.scope, None)
+        if self._names.is_entry(function):
+            # Nobody knows what it is given, and what becomes of what it returns.
+            given = {DataPlace(key, name) for name in function.scope.parameters}
+            for step in self._program.steps[before:]:
+                if step.function == key:
+                    step.acts |= isinstance(step.node, ast.Return) or bool(step.lasting & given)
+
+    def _step(self, node: ast.stmt, scope: NameScope, around: FlowStep | None) -> FlowStep:
+        step = FlowStep(node, scope.key, around)
+        self._program.steps.append(step)
+        for line in _own_lines(node):
+            self._program.at[self._file, line].append(step)
+        for expression in expressions_of(node):
+            self._read(expression, scope, step)
+        match node:
+            case ast.Assign() | ast.AnnAssign():
+                for each in assigned(node):
+                    self._assign(each.target, scope, step)
+                self._link_names(node, scope)
+            case ast.AugAssign(target=target):
+                self._read(_as_read(target), scope, step)
+                self._assign(target, scope, step)
+                self._change(target, scope, step)
+            case ast.For(target=target) | ast.AsyncFor(target=target):
+                self._assign(target, scope, step)
+            case ast.With(items=items) | ast.AsyncWith(items=items):
+                for item in items:
+                    if item.optional_vars is not None:
+                        self._assign(item.optional_vars, scope, step)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    self._change(target, scope, step)
+            case ast.Return():
+                step.writes.add(DataPlace(scope.key, RETURNED))
+                step.leaves = True
+            case ast.Raise() | ast.Break() | ast.Continue():
+                step.leaves = True
+            case ast.Assert():
+                step.acts = True
+        return step
+
+    def _assign(self, target: ast.expr, scope: NameScope, step: FlowStep) -> None:
+        for each in single_targets(target):
+            each = each.value if isinstance(each, ast.Starred) else each
+            if isinstance(each, ast.Name):
+                place = scope.place(each.id)
+                step.writes.add(place)
+                if place.scope != scope.key or not scope.key:
+                    step.lasting.add(place)
+            elif isinstance(each, ast.Attribute):
+                self._write_attribute(each.attr, step)
+            else:
+                self._change(each, scope, step)
+
+    def _write_attribute(self, name: str, step: FlowStep) -> None:
+        # Of somebody else's object, or for somebody else.
+        step.acts |= name not in self._names.attributes or self._names.may_be_read_by_others(name)
+        place = DataPlace("", f".{name}")
+        step.writes.add(place)
+        step.lasting.add(place)
+
+    def _link_names(self, node: ast.Assign | ast.AnnAssign, scope: NameScope) -> None:
+        """Note that an attribute, or the second target of an assignment, may be changed for the first."""
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        values = [] if node.value is None else [node.value]
+        places = [self._named(each, scope) for each in (*targets, *values)]
+        if len(targets) > 1 or isinstance(targets[0], ast.Attribute):
+            for one, other in pairwise(place for place in places if place is not None):
+                self._program.link(one, other)
+
+    def _named(self, expression: ast.expr, scope: NameScope) -> DataPlace | None:
+        match expression:
+            case ast.Name(id=name) if name not in self._imports:
+                return scope.place(name)
+            case ast.Attribute(attr=name):
+                return DataPlace("", f".{name}")
+        return None
+
+    def _change(
+        self, target: ast.expr, scope: NameScope, step: FlowStep, *, is_itself: bool = False
+    ) -> None:
+        """Note that what ``target`` names is changed in place, whoever else has it: an item of it, or with ``is_itself`` the
+        object whose method was called.
+        """
+        parts = parts_of(target, scope, self._names, self._imports, self._judge)
+        root = self._named(target, scope)
+        if not is_itself and isinstance(target, ast.Subscript):
+            root = self._named(target.value, scope)
+        self._program.deep |= parts.places - {root}
+        step.acts |= not parts.are_all
+        step.writes |= parts.places
+        step.lasting |= {
+            place
+            for place in parts.places
+            if place.scope != scope.key or not scope.key or place.name in scope.parameters
+        }
+
+    # --- expressions -------------------------------------------------------------------------
+
+    def _read(self, node: ast.AST, scope: NameScope, step: FlowStep) -> None:
+        match node:
+            case ast.Call():
+                self._read_call(node, scope, step)
+                return
+            case ast.Name(id=name, ctx=ast.Load()) if name not in self._imports:
+                step.reads.add(scope.place(name))
+            case ast.Attribute(attr=name):
+                self._read_attribute(name, step)
+            case ast.NamedExpr(target=target) | ast.comprehension(target=target):
+                self._assign(target, scope, step)
+            case ast.Yield() | ast.YieldFrom() | ast.Await():
+                step.acts = True
+        for child in ast.iter_child_nodes(node):
+            self._read(child, scope, step)
+
+    def _read_attribute(self, name: str, step: FlowStep) -> None:
+        step.reads.add(DataPlace("", f".{name}"))
+        for function in self._names.properties(name):
+            self._run(function, step)
+
+    def _run(self, function: NamedFunction, step: FlowStep) -> None:
+        step.runs.add(function.scope.key)
+        step.reads.add(DataPlace(function.scope.key, RETURNED))
+
+    def _read_call(self, call: ast.Call, scope: NameScope, step: FlowStep) -> None:
+        functions = self._names.called(call, self._imports)
+        is_own_class = called_name(call) in self._names.classes
+        is_act = self._is_act(call, functions)
+        self._read(call.func, scope, step)
+        before = set(step.reads)
+        for part in given_to(call):
+            self._read(part, scope, step)
+        if functions and not is_act:
+            # What is handed to a function of the program's is needed if its parameter is.
+            step.reads = before
+        for target in written_by(call):
+            self._change(target, scope, step)
+        for function in functions:
+            self._run(function, step)
+            self._hand_over(call, function, scope)
+        step.acts |= is_act
+        if named := _named_by(call) if called_name(call) in _BY_NAME else None:
+            self._read_attribute(named, step)
+            step.acts |= called_name(call) != "getattr"
+        elif not functions and not is_own_class:
+            self._follow_foreign(call, scope, step)
+
+    def _is_act(self, call: ast.Call, functions: Collection[NamedFunction]) -> bool:
+        match call.func:
+            case ast.Attribute(value=owner, attr=name):
+                is_own = isinstance(owner, ast.Name) and owner.id == "self"
+                return name in self._acting or (
+                    bool(functions) and name in _OF_CHANNELS and not is_own
+                )
+        return False
+
+    def _follow_foreign(self, call: ast.Call, scope: NameScope, step: FlowStep) -> None:
+        doing = self._judge(self._file, call)
+        owner = receiver(call)
+        if doing is Doing.CHANGES and owner is not None:
+            self._change(owner, scope, step, is_itself=True)
+            self._put_into(owner, given_to(call), scope)
+        elif doing is Doing.TELLS:
+            step.tells = True
+        elif doing is not Doing.COMPUTES:
+            step.acts = True
+
+    def _put_into(self, container: ast.expr, given: Iterable[ast.expr], scope: NameScope) -> None:
+        into = self._named(container, scope)
+        for each in given:
+            for part in each.elts if isinstance(each, ast.Tuple | ast.List) else [each]:
+                element = self._named(part, scope)
+                if into is not None and element is not None:
+                    self._program.elements.add((into, element))
+
+    def _hand_over(self, call: ast.Call, function: NamedFunction, scope: NameScope) -> None:
+        """Note which parameter of a function gets what."""
+        parameters = function.scope.parameters
+        is_method = bool(function.of_class) and not any(
+            isinstance(each, ast.Name) and each.id == "staticmethod"
+            for each in function.node.decorator_list
+        )
+        by_place = parameters[1:] if is_method else parameters
+        pairs = [*zip(by_place, call.args, strict=False)]
+        pairs += [(each.arg, each.value) for each in call.keywords if each.arg in parameters]
+        is_unclear = any(isinstance(argument, ast.Starred) for argument in call.args)
+        if is_unclear or len(call.args) + len(call.keywords) > len(pairs):
+            pairs = [(name, given) for name in parameters for given in given_to(call)]
+        for parameter, given in pairs:
+            for place in self._places_in(given, scope):
+                self._program.link(DataPlace(function.scope.key, str(parameter)), place)
+
+    def _places_in(self, given: ast.expr, scope: NameScope) -> Iterator[DataPlace]:
+        for part in nodes_in(given):
+            match part:
+                case ast.Name(id=name) if name not in self._imports:
+                    yield scope.place(name)
+                case ast.Attribute(attr=name):
+                    yield DataPlace("", f".{name}")
+                    for own in self._names.properties(name):
+                        yield DataPlace(own.scope.key, RETURNED)
+                case ast.Call():
+                    for own in self._names.called(part, self._imports):
+                        yield DataPlace(own.scope.key, RETURNED)
+
+
+def expressions_of(node: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what a statement evaluates itself, less plain targets."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from map(_index_of, targets)
+            yield value
+        case ast.AnnAssign(target=target, value=value):
+            yield _index_of(target)
+            if value is not None:
+                yield value
+        case ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
+            return
+        case _:
+            for _, part in ast.iter_fields(node):
+                for each in part if isinstance(part, list) else [part]:
+                    if isinstance(each, ast.expr):
+                        yield each
+                    elif isinstance(each, ast.withitem):
+                        yield each.context_expr
+
+
+def _index_of(target: ast.expr) -> ast.AST:
+    """Return what assigning to ``target`` reads: the index of an item."""
+    parts: list[ast.expr] = []
+    for each in single_targets(target):
+        while isinstance(each, ast.Subscript | ast.Attribute):
+            if isinstance(each, ast.Subscript):
+                parts.append(each.slice)
+            each = each.value
+    return ast.Tuple(parts, ast.Load())
+
+
+def _as_read(target: ast.expr) -> ast.expr:
+    """The value of what is added to: it is read before it is written."""
+    match target:
+        case ast.Name(id=name):
+            return ast.Name(name, ast.Load())
+        case ast.Attribute(value=value, attr=name):
+            return ast.Attribute(value, name, ast.Load())
+        case ast.Subscript(value=value, slice=index):
+            return ast.Subscript(value, index, ast.Load())
+    return target
+
+
+def _own_lines(node: ast.stmt) -> range:
+    """The lines of a statement; of one with a body, those of its header."""
+    last = node.end_lineno or node.lineno
+    first = next((inner.lineno for inner in bodies_of(node)), None)
+    if first is not None:
+        last = max(node.lineno, min(last, first - 1))
+    return range(node.lineno, last + 1)
