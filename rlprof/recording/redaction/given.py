@@ -12,6 +12,7 @@ from rlprof.recording.redaction.arguments import REDACTED, redact_arguments
 from rlprof.recording.redaction.holders import held
 from rlprof.recording.redaction.names import is_often_a_word, is_secret_name, is_vague_name
 from rlprof.recording.redaction.programs import passwords_of_programs
+from rlprof.syntax.module import called_name
 from rlprof.syntax.nodes import assigned
 
 Given: TypeAlias = Iterator[tuple[str, ast.expr]]
@@ -26,6 +27,7 @@ _LIKE_A_SECRET: Final = re.compile(
     r"(?!(?:bfloat|u?int|float|complex)\d{1,3}$|iso-?8859-\d{1,2}$)(?=.*\d).{8,}", re.DOTALL
 )
 """Neither a prompt nor ``utf-8``, ``cuda:0``, ``bfloat16``."""
+_LOOKS_UP: Final = frozenset({"get", "getenv", "getattr", "pop"})
 _MAPPING: Final = re.compile(r"\w*([Dd]ict|[Nn]amespace|Munch|Box)")
 """Calls that give their keywords back as they are."""
 _FOR_PEOPLE: Final = frozenset(
@@ -131,10 +133,14 @@ def _perhaps_equal(node: ast.AST) -> Given:
 
 
 def _name_before(node: ast.expr) -> str:
-    """The name of ``token``, ``(token := …)`` and ``token.encode()``."""
+    """The name of ``token``, ``(token := …)``, ``token.encode()`` and ``settings.get("token")``."""
     match node:
         case ast.NamedExpr():
             return node.target.id
+        case ast.Call(args=[ast.Constant(value=str() as name), *_]) if (
+            called_name(node) in _LOOKS_UP
+        ):
+            return name
         case ast.Call(func=ast.Attribute(value=text, attr=method)) if method in _SAME_TEXT:
             return _name_before(text)
     return _name(node)

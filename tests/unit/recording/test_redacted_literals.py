@@ -92,6 +92,7 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").rglob("*.py"))
         "if token in ('hunter2', 'hunter2'): pass",
         "match token:\n    case 'hunter2' | 'hunter2':\n        pass",
         "hmac.compare_digest(token.encode(), b'hunter2')",
+        'if settings.get("password") == "hunter2": pass',
         "tokens['prod'] = 'hunter2'",
         "self.token.value = 'hunter2'",
         "passwords['prod'] += 'hunter2'",
