@@ -39,6 +39,10 @@ _LEAST_BEFORE_A_HANG_US: Final = 2_000_000
 """The same of one that ends with a hang."""
 
 
+_PATIENCE_US: Final = 5_000_000
+"""After which a program that was told to end may be killed for that it has not: Docker waits 10 s, ``rlprof try`` 12, Slurm 30."""
+
+
 def crash_of(recording: Recording, profile: Profile, at_pace: Recording) -> Crash | None:
     """The crash of a run; None for one that ended well, was stopped, or of whose end nothing is known. A program that was told to end
     may do so with any exit code.
@@ -46,8 +50,7 @@ def crash_of(recording: Recording, profile: Profile, at_pace: Recording) -> Cras
     ``at_pace`` is the recording of which ``profile`` is: windows of torch's profiler may be cut out of its clock.
     """
     code = recording.run.exit_code
-    told_us = recording.run.told_to_end_us
-    has_failed = is_bad_end(code) and (told_us is None or signal_of(code) is not None)
+    has_failed = is_bad_end(code) and not _ended_as_told(recording)
     dead = list(_dead_workers(recording, profile, at_pace, has_failed=has_failed))
     workers = tuple(worker for _, worker in dead)
     if not has_failed and not workers:
@@ -56,6 +59,17 @@ def crash_of(recording: Recording, profile: Profile, at_pace: Recording) -> Cras
         exit_code=code if has_failed else None,
         workers=workers,
         before_steady=_is_before_steady(profile, [process for process, _ in dead]),
+    )
+
+
+def _ended_as_told(recording: Recording) -> bool:
+    """Tell whether it was told to end, and did; or was killed for that it did not."""
+    run = recording.run
+    if run.told_to_end_us is None:
+        return False
+    signum = signal_of(run.exit_code)
+    return signum is None or (
+        signum is SIGKILL and run.wall_us - run.told_to_end_us >= _PATIENCE_US
     )
 
 

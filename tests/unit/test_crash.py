@@ -96,6 +96,15 @@ def test_a_program_that_is_killed_once_it_was_told_to_end_is_a_crash():
     assert "was killed by SIGSEGV" in said(told.recording())
 
 
+def test_a_program_that_does_not_end_when_told_to_and_is_killed_for_that_has_not_crashed():
+    ignored = a_training().with_run(exit_code=137, told_to_end_us=2 * SECOND)
+
+    assert said(ignored.recording()) == ""
+    # By somebody else, for whatever reason: nobody has waited for it.
+    at_once = a_training().with_run(exit_code=137, told_to_end_us=11 * SECOND)
+    assert "was killed by SIGKILL" in said(at_once.recording())
+
+
 def test_a_worker_that_dies_long_before_the_end_is_told():
     assert said(with_worker(a_training(), 1, after_s=3.0)) == (
         "A worker died: worker 1001 ended with exit code 1, after 3.0 s of 12.0 s."
