@@ -167,10 +167,10 @@ def try_(
     if output is None and is_worth_keeping(report):
         point_latest_at(run_file)
     _show(report)
-    if conductor.failure is not None:
-        raise conductor.failure
     if has_failed:
         raise words.training_failed(ended.exit_code)
+    if conductor.failure is not None:
+        raise conductor.failure
 
 
 def _require_known(finding: str) -> None:
