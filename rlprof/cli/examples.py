@@ -70,11 +70,19 @@ def _copy(name: str | None, destination: Path | None) -> None:
             copied.rename(place)
     except (OSError, shutil.Error) as error:
         raise OutputError(
-            f"the example could not be copied to {target}: {error}",
+            f"the example could not be copied to {target}: {_reason(error)}",
             slug="cannot-write",
             hint="choose a folder you may write to",
         ) from error
     typer.echo(f"{source.name} is now in {target}{os.sep}; its README.md says what to try.")
+
+
+def _reason(error: Exception) -> object:
+    """Return why the last of the files could not be copied, where ``shutil`` tells of each."""
+    match error.args:
+        case [[*_, (_, _, reason)]]:
+            return reason
+    return error
 
 
 def _source(name: str | None) -> Path:

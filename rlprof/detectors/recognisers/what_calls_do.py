@@ -21,14 +21,25 @@ from rlprof.syntax.pure_calls import (
 )
 
 _TELLS: Final = re.compile(
-    r"(logging|warnings|wandb|mlflow|neptune|comet_ml|aim|tensorboardX?|torch\.utils\.tensorboard|tqdm|rich|loguru|structlog|absl\.logging|"
-    r"csv|json|pprint|sys\.(stdout|stderr)|stable_baselines3\.common\.logger)\b"
+    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr))\b"
 )
 """Libraries that show and log."""
 
 _TELLING_METHODS: Final = re.compile(
-    r"add_(scalars?|histogram|text|figure|images?|video|hparams|distribution)|log|debug|info|warning|error|exception|critical|"
-    r"log_metrics?|log_scalar|log_dict|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close"
+    r"log|debug|info|warning|error|exception|critical|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close"
+)
+
+_WRITES: Final = re.compile(r"dump|writer|DictWriter|write|writerows?|writelines|open")
+_READS: Final = re.compile(r"loads?|reader|DictReader|read\w*|fromfile|genfromtxt")
+"""Calls that read a file: what is written may come back by it, in another process."""
+
+_TAKES_FIGURES: Final = re.compile(
+    r"(wandb|mlflow|neptune|comet_ml|aim|tensorboardX?|torch\.utils\.tensorboard|stable_baselines3\.common\.logger)\b"
+)
+"""Libraries for curves, which give nothing back that a training would go by."""
+
+_FIGURE_METHODS: Final = re.compile(
+    r"add_(scalars?|histogram|text|figure|images?|video|hparams|distribution)|log_metrics?|log_scalar|log_dict"
 )
 
 _COMPUTES: Final = re.compile(
@@ -52,8 +63,19 @@ class CallJudge:
     def __init__(self, modules: Mapping[str, SourceModule], values: Values) -> None:
         self._modules = modules
         self._values = values
+        self._reads_files = any(
+            _READS.fullmatch(called_name(node))
+            for module in modules.values()
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call)
+        )
 
     def __call__(self, file: str, call: ast.Call) -> Doing:
+        doing = self._of(file, call)
+        may_come_back = self._reads_files and _WRITES.fullmatch(called_name(call))
+        return Doing.ACTS if doing is Doing.TELLS and may_come_back else doing
+
+    def _of(self, file: str, call: ast.Call) -> Doing:
         module = self._modules[file]
         known = self._values.between(file, range(call.lineno, (call.end_lineno or call.lineno) + 1))
         value = value_of(call.func, known)
@@ -62,8 +84,8 @@ class CallJudge:
         if (name := full_name(call.func, module.imports)) and (doing := _of_library(name)):
             return doing
         # What was seen may be a method, torch.Tensor.backward, which its library's name says nothing of.
-        if _TELLS.match(callee(call, known, module).name):
-            return Doing.TELLS
+        if (doing := _of_shown(callee(call, known, module).name)) is not None:
+            return doing
         if isinstance(call.func, ast.Name):
             return _of_built_in(call.func.id)
         # Without arguments these are no methods of texts and dictionaries: a queue gives one up, a thread is waited for.
@@ -76,9 +98,14 @@ def _of_library(name: str) -> Doing | None:
     """Return what a function does by its whole name; None where it is a method of an object that tells more."""
     if only_computes(name) or draws_at_random(name) or _COMPUTES.fullmatch(name):
         return Doing.COMPUTES
-    if _TELLS.match(name):
-        return Doing.TELLS
-    return None
+    return _of_shown(name)
+
+
+def _of_shown(name: str) -> Doing | None:
+    """The same of what is there to show something."""
+    if _TAKES_FIGURES.match(name):
+        return Doing.COMPUTES
+    return Doing.TELLS if _TELLS.match(name) else None
 
 
 def _of_built_in(name: str) -> Doing:
@@ -91,5 +118,7 @@ def _of_method(name: str) -> Doing:
     if is_in_place(name):
         return Doing.CHANGES
     if is_computing_method(name) or is_drawing_method(name) or _COMPUTING_METHODS.fullmatch(name):
+        return Doing.COMPUTES
+    if _FIGURE_METHODS.fullmatch(name):
         return Doing.COMPUTES
     return Doing.TELLS if _TELLING_METHODS.fullmatch(name) else Doing.ACTS

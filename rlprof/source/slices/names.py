@@ -108,7 +108,8 @@ class ProgramNames:
         """Tell whether others than the program's own statements may call it."""
         name = function.node.name
         is_special = name.startswith("__") and name.endswith("__") and name != "__init__"
-        is_handed_on = name in self._read and not _is_property(function.node)
+        is_read = name in self._read_attributes or (not function.of_class and name in self._read)
+        is_handed_on = is_read and not _is_property(function.node)
         return (
             is_special
             or is_handed_on
@@ -174,9 +175,10 @@ class ProgramNames:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 name = node.id if isinstance(node, ast.Name) else node.attr
-                (self._called if id(node) in called else self._read).add(name)
-                if isinstance(node, ast.Attribute):
-                    self._read_attributes.add(name)
+                if id(node) in called:
+                    self._called.add(name)
+                else:
+                    (self._read if isinstance(node, ast.Name) else self._read_attributes).add(name)
 
 
 def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:
