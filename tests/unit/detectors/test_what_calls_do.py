@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from rlprof.detectors.recognisers.what_calls_do import CallJudge
+from rlprof.source.slices.model import Doing
+from rlprof.source.values import Values
+from rlprof.syntax.module import parse
+
+IMPORTS = """
+import csv, json, logging, queue, time
+import numpy as np
+import torch, wandb
+import torch.nn.functional as F
+from torch.utils.tensorboard import SummaryWriter
+"""
+
+
+def judged(call: str, more: str = "") -> Doing:
+    module = parse(f"{IMPORTS}\n{more}\n{call}\n")
+    assert module is not None
+    statement = module.tree.body[-1]
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    return CallJudge({"train.py": module}, Values(()))("train.py", statement.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.histogram(x, bins=64)",
+        "F.softmax(x, -1)",
+        "np.random.default_rng(0)",
+        "rng.normal(0, 1)",
+        "x.mean()",
+        "len(x)",
+        "net.named_parameters()",
+        "torch.distributions.Categorical(logits=x)",
+        "time.perf_counter()",
+        "state.get('a')",
+        "' '.join(words)",
+        "wandb.log(figures)",
+        "writer.add_histogram('w', x, step)",
+    ],
+)
+def test_computes(call):
+    assert judged(call) is Doing.COMPUTES
+
+
+@pytest.mark.parametrize("call", ["rows.append(x)", "table.update(x)", "x.add_(y)", "rows.pop()"])
+def test_changes_its_object(call):
+    assert judged(call) is Doing.CHANGES
+
+
+@pytest.mark.parametrize(
+    "call", ["print(x)", "logging.info(x)", "log.debug(x)", "json.dump(x, file)", "file.write(x)"]
+)
+def test_tells(call):
+    assert judged(call) is Doing.TELLS
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.save(x, path)",
+        "np.save(path, x)",
+        "loss.backward()",
+        "optimizer.step()",
+        "pipe.send(x)",
+        "channel.get()",
+        "channel.get(timeout=1)",
+        "worker.join()",
+        "next(turns)",
+        "unknown(x)",
+        "handlers[0](x)",
+        "torch.nn.utils.clip_grad_norm_(x, 1)",
+        "time.sleep(1)",
+    ],
+)
+def test_anything_else_acts(call):
+    assert judged(call) in (Doing.ACTS, Doing.CHANGES)
+    assert call.startswith("torch.nn") or judged(call) is Doing.ACTS
+
+
+@pytest.mark.parametrize("call", ["json.dump(x, file)", "file.write(x)", "open(path)"])
+def test_what_is_written_may_come_back_where_files_are_read(call):
+    assert judged(call, "def weights(file):\n    return json.load(file)") is Doing.ACTS
