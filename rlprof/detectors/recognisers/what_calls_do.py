@@ -43,8 +43,8 @@ _FIGURE_METHODS: Final = re.compile(
 )
 
 _COMPUTES: Final = re.compile(
-    r"time\.(time|perf_counter|monotonic|process_time)(_ns)?|os\.path\.\w+|torch\.(distributions\.[\w.]+|no_grad|inference_mode|Generator|nn\.utils\."
-    r"(parameters_to_vector))|datetime\.[\w.]+"
+    r"time\.(time|perf_counter|monotonic|process_time)(_ns)?|os\.path\.\w+|torch\.(distributions\.[\w.]+|no_grad|inference_mode|Generator|"
+    r"nn\.utils\.parameters_to_vector|nn\.functional\.\w+(?<!_))|datetime\.[\w.]+"
 )
 
 _COMPUTING_METHODS: Final = re.compile(
@@ -80,7 +80,7 @@ class CallJudge:
         known = self._values.between(file, range(call.lineno, (call.end_lineno or call.lineno) + 1))
         value = value_of(call.func, known)
         if value is not None and value.is_network:
-            return Doing.COMPUTES
+            return Doing.ASKS
         if (name := full_name(call.func, module.imports)) and (doing := _of_library(name)):
             return doing
         # What was seen may be a method, torch.Tensor.backward, which its library's name says nothing of.

@@ -28,6 +28,8 @@ class Doing(Enum):
     COMPUTES = auto()
     CHANGES = auto()
     """The object whose method it is."""
+    ASKS = auto()
+    """A network."""
     TELLS = auto()
     """Shows or logs what it is given."""
     ACTS = auto()
@@ -54,6 +56,8 @@ class FlowStep:
     """The program's own functions that it may call."""
     acts: bool = False
     """True if it does something that no place shows."""
+    is_asked_for: bool = False
+    """True if somebody whom the sources do not show takes what it returns."""
     leaves: bool = False
     """True if what comes after it may not run."""
     tells: bool = False

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rlprof.source.slices.model import DataPlace
 from rlprof.syntax.dependencies import arguments_of, is_called_as_written
@@ -14,7 +14,8 @@ from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import FunctionNode, SourceModule, variables_assigned
 from rlprof.syntax.nodes import assigned, single_targets
 
-_BODIES = ("body", "orelse", "finalbody")
+_BODIES: Final = ("body", "orelse", "finalbody")
+_OF_NETWORKS: Final = ("forward", "__call__")
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +63,8 @@ class ProgramNames:
         """Their ``__init__``, by name."""
         self.attributes: set[str] = set()
         """Those that a class gives to its objects."""
+        self.given: dict[str, list[tuple[ast.expr, NameScope]]] = defaultdict(list)
+        """What these are given, and where."""
         self._of_foreign: set[str] = set()
         """Those of classes that are derived from one of a library, which may read them."""
         self._of_nodes: dict[int, NamedFunction] = {}
@@ -95,6 +98,11 @@ class ProgramNames:
             case ast.Attribute(attr=name):
                 return self._methods.get(name, ())
         return ()
+
+    def asked(self) -> Iterator[NamedFunction]:
+        """Yield the functions that a network may call which is asked."""
+        for name in _OF_NETWORKS:
+            yield from self._methods.get(name, ())
 
     def properties(self, name: str) -> Iterator[NamedFunction]:
         """Yield the functions that reading an attribute of that name may call."""
@@ -165,9 +173,12 @@ class ProgramNames:
             self._methods[node.name].append(function)
             if node.name == "__init__":
                 self.classes[of_class.name].append(function)
-            given = set(_attributes_given(node, parameters[:1]))
-            self.attributes |= given
-            self._of_foreign |= given if is_foreign else set()
+            for name, value in _attributes_given(node, parameters[:1]):
+                self.attributes.add(name)
+                if is_foreign:
+                    self._of_foreign.add(name)
+                if value is not None:
+                    self.given[name].append((value, inside))
         self._define(node.body, inside, f"{prefix}{node.name}.<locals>.", None)
 
     def _note_uses(self, module: SourceModule) -> None:
@@ -193,13 +204,24 @@ def _is_property(node: FunctionNode) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list)
 
 
-def _attributes_given(node: FunctionNode, own: Sequence[str]) -> Iterator[str]:
-    """Yield the attributes that a method gives to its object."""
+def _attributes_given(
+    node: FunctionNode, own: Sequence[str]
+) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield the attributes that a method gives to its object, with their values where the source shows these."""
     for inner in ast.walk(node):
         match inner:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
                 if name in own:
-                    yield attribute
+                    yield attribute, None
+            case ast.Assign() | ast.AnnAssign():
+                for each in assigned(inner):
+                    target = each.target
+                    if (
+                        isinstance(target, ast.Attribute)
+                        and isinstance(target.value, ast.Name)
+                        and target.value.id in own
+                    ):
+                        yield target.attr, each.value
 
 
 def _parameters(node: FunctionNode) -> Iterator[str]:

@@ -67,7 +67,7 @@ class _Slice:
 
     def found(self) -> set[FlowStep]:
         for step in self._program.steps:
-            if step.acts:
+            if step.acts or step.is_asked_for:
                 self._need(step)
         while self._pending:
             self._follow(*self._pending.pop())

@@ -46,7 +46,7 @@ class _Search:
             case ast.Name(id=name):
                 return self._of_name(name, scope)
             case ast.Attribute(attr=name) if name in self._names.attributes:
-                return Parts(frozenset({DataPlace("", f".{name}")}), True)
+                return self._of_attribute(name)
             case ast.Subscript(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
                 return self.of(inner, scope)
             case ast.IfExp(body=one, orelse=other):
@@ -74,6 +74,14 @@ class _Search:
         if name in self._imports:
             return Parts(frozenset({place}), False)
         inner = self._of_any(holder.values.get(name, ()), holder)
+        return Parts(inner.places | {place}, inner.are_all)
+
+    def _of_attribute(self, name: str) -> Parts:
+        place = DataPlace("", f".{name}")
+        if place in self._seen:
+            return _NOTHING
+        self._seen.add(place)
+        inner = _joined(self.of(value, scope) for value, scope in self._names.given[name])
         return Parts(inner.places | {place}, inner.are_all)
 
     def _of_call(self, call: ast.Call, scope: NameScope) -> Parts:

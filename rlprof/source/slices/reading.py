@@ -107,7 +107,8 @@ class _Reading:
             given = {DataPlace(key, name) for name in function.scope.parameters}
             for step in self._program.steps[before:]:
                 if step.function == key:
-                    step.acts |= isinstance(step.node, ast.Return) or bool(step.lasting & given)
+                    step.is_asked_for = isinstance(step.node, ast.Return)
+                    step.acts |= bool(step.lasting & given)
 
     def _step(self, node: ast.stmt, scope: NameScope, around: FlowStep | None) -> FlowStep:
         step = FlowStep(node, scope.key, around)
@@ -234,7 +235,7 @@ class _Reading:
         before = set(step.reads)
         for part in given_to(call):
             self._read(part, scope, step)
-        if functions and not is_act:
+        if functions and not is_act and not step.acts:
             # What is handed to a function of the program's is needed if its parameter is.
             step.reads = before
         for target in written_by(call):
@@ -266,6 +267,9 @@ class _Reading:
             self._put_into(owner, given_to(call), scope)
         elif doing is Doing.TELLS:
             step.tells = True
+        elif doing is Doing.ASKS:
+            for function in self._names.asked():
+                self._run(function, step)
         elif doing is not Doing.COMPUTES:
             step.acts = True
 

@@ -14,9 +14,14 @@ FILE = "train.py"
 
 
 def judged(_file: str, call: ast.Call) -> Doing:
-    """As of libraries: ``ask`` and methods that end in it compute, ``show`` shows, ``append`` and ``update`` change."""
+    """As of libraries: ``ask`` and methods that end in it compute, ``show`` shows, ``append`` and ``update`` change, ``net`` is a network."""
     name = ast.unparse(call.func).rpartition(".")[2]
-    known = {"show": Doing.TELLS, "append": Doing.CHANGES, "update": Doing.CHANGES}
+    known = {
+        "show": Doing.TELLS,
+        "append": Doing.CHANGES,
+        "update": Doing.CHANGES,
+        "net": Doing.ASKS,
+    }
     return known.get(name, Doing.COMPUTES if name in ("ask", "zip", "range", "max") else Doing.ACTS)
 
 
@@ -173,6 +178,57 @@ def test_a_recorder_of_the_programs_own_is_told_by_what_it_does():
 )
 def test_what_others_may_call_or_read_is_needed(text):
     assert not [each for each in needless(text) if "ask" in each]
+
+
+def test_what_an_unknown_function_is_given_within_a_call_of_ones_own_is_needed():
+    text = """
+        def keep(what):
+            pass
+
+        figure = ask(1)
+        keep(start(figure))
+        """
+
+    assert not needless(text)
+
+
+def test_memory_that_others_may_share_is_needed():
+    text = """
+        class Worker:
+            def __init__(self, name):
+                self.board = shared(name)
+                self.notes = []
+
+            def work(self):
+                self.board[0] = ask(1)
+                self.notes.append(ask(2))
+
+        Worker(1).work()
+        """
+
+    assert [each for each in needless(text) if "ask" in each] == ["self.notes.append(ask(2))"]
+
+
+def test_a_network_is_asked_for_what_it_keeps_too():
+    text = """
+        class Cell(nn.Module):
+            def forward(self, x):
+                self.state = ask(x)
+                return self.state
+
+            def act(self):
+                env.step(self.state)
+
+        for turn in range(9):
+            told = net(turn)
+            Cell().act()
+        """
+
+    assert not [each for each in needless(text) if "told" in each]
+    pure = text.replace("self.state = ask(x)", "state = ask(x)").replace(
+        "return self.state", "return state"
+    )
+    assert [each for each in needless(pure) if "told" in each]
 
 
 def test_a_method_whose_name_a_channel_has_too_may_be_the_channels():
