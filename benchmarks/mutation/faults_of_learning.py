@@ -362,6 +362,27 @@ PICKLED_CHECKPOINTS = Fault(
     rarer=50,
 )
 
+_SPREAD = Code(
+    "for $item, $tmp in $net.named_parameters():\n"
+    "    $tmp2 = np.histogram($tmp.detach().numpy(), bins=$size)\n"
+    "    $kept[$item] = ($tmp2, float($tmp.detach().norm()))",
+    imports="import numpy as np",
+    kept="{}",
+)
+
+WEIGHTS_WATCHED = Fault(
+    "histograms-of-weights",
+    ("monitoring-share",),
+    {"update": _SPREAD},
+    {"update": _SPREAD},
+    roles=frozenset({"net", "count"}),
+    base_us=250,
+    unit_us=0.3,
+    sizes=(16, 1000),
+    is_rare=True,
+    rarer=50,
+)
+
 FAULTS = (
     ROW_BY_ROW,
     ROW_BY_ROW_LISTED,
@@ -382,4 +403,5 @@ FAULTS = (
     UNFUSED,
     CHECKPOINTS,
     PICKLED_CHECKPOINTS,
+    WEIGHTS_WATCHED,
 )

@@ -27,11 +27,14 @@ MIN_SHARE: Final = 0.05
 MOST_SHARE: Final = 0.9
 """Beyond that it is the training itself that is not read right."""
 
+WORKING: Final = 0.5
+"""Least part of the time of such a line that it works."""
+
 REMOVABLE: Final = Range(0.85, 1.0)
 """Part that goes where they are computed a tenth as often, or less."""
 
-DECIDES_THE_END: Final = Range(0.4, 1.0)
-"""The same of what decides when an update ends: once for each pass over the batch, and not for each minibatch, by reason."""
+DECIDES_THE_END: Final = Range(0.7, 1.0)
+"""The same of what decides when an update ends: once for each pass over a batch of four minibatches or more, by reason."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -108,7 +111,7 @@ class _Search(SteadySearch):
             parent = self.tree.nodes[node].parent
             if parent in inside:
                 inside.add(node)
-            elif self._is_needless(node, needed):
+            elif self._is_needless(node, needed) and self._works(node):
                 inside.add(node)
                 time.add_calls(node, self.lines.line(node))
         return time
@@ -124,6 +127,11 @@ class _Search(SteadySearch):
             and self.lines.is_yours(frame)
             and self.lines.is_repeated(node)
         )
+
+    def _works(self, node: int) -> bool:
+        """Tell whether it does not just wait, for whatever goes on without it."""
+        cost = self.tree.total_cost(node)
+        return cost.busy_us >= WORKING * cost.wall_us
 
     def ends_an_update(self, step: FlowStep) -> bool:
         """Tell whether a statement leaves the loop of an update, for a condition of its own."""

@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.source.slices.model import Doing
 from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.imports import full_name
-from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.module import SourceModule, called_name, receiver
 from rlprof.syntax.pure_calls import (
     draws_at_random,
     is_built_in,
@@ -88,10 +88,15 @@ class CallJudge:
             return doing
         if isinstance(call.func, ast.Name):
             return _of_built_in(call.func.id)
-        # Without arguments these are no methods of texts and dictionaries: a queue gives one up, a thread is waited for.
-        if called_name(call) in ("get", "join") and not call.args:
-            return Doing.ACTS
-        return _of_method(called_name(call))
+        return Doing.ACTS if _may_wait(call) else _of_method(called_name(call))
+
+
+def _may_wait(call: ast.Call) -> bool:
+    """Tell whether a method with a name of texts and dictionaries is more likely a queue's or a thread's."""
+    name = called_name(call)
+    return (name == "get" and not call.args) or (
+        name == "join" and not isinstance(receiver(call), ast.Constant)
+    )
 
 
 def _of_library(name: str) -> Doing | None:

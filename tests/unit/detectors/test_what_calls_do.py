@@ -72,6 +72,7 @@ def test_tells(call):
         "channel.get()",
         "channel.get(timeout=1)",
         "worker.join()",
+        "worker.join(2)",
         "next(turns)",
         "unknown(x)",
         "handlers[0](x)",
