@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.evaluating import step_loops
@@ -30,60 +30,73 @@ MOST_SHARE: Final = 0.9
 WORKING: Final = 0.5
 """Least part of the time of such a line that it works."""
 
-REMOVABLE: Final = Range(0.85, 1.0)
-"""Part that goes where they are computed a tenth as often, or less."""
 
-DECIDES_THE_END: Final = Range(0.7, 1.0)
-"""The same of what decides when an update ends: once for each pass over a batch of four minibatches or more, by reason."""
+class _Kind(NamedTuple):
+    """What the results are for."""
+
+    title: str
+    evidence: str
+    fix: str
+    removable: Range
+    confidence: Confidence
+
+
+_FIGURES: Final = _Kind(
+    "figures are computed that nothing learns from",
+    "what it gives is shown, logged or kept in lists that are; no action, no update and no environment depends on it",
+    "Compute it a tenth as often, or at the updates whose figures are shown.",
+    # A tenth as often, or less.
+    Range(0.85, 1.0),
+    Confidence.MEASURED,
+)
+_ENDS: Final = _Kind(
+    "whether an update goes on is asked too often",
+    "what it gives decides when the update ends, and is shown; nothing else reads it",
+    "Ask once for each pass over the batch, or ask of the minibatch that was just computed.",
+    # Once for each pass over a batch of four minibatches or more, by reason.
+    Range(0.7, 1.0),
+    Confidence.BOUNDED,
+)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
-    if search.program is None:
-        return
-    for removable, is_left_out in ((REMOVABLE, _nothing), (DECIDES_THE_END, search.ends_an_update)):
+    for kind, is_left_out in ((_FIGURES, _none), (_ENDS, _ends_an_update)):
         time = search.time(is_left_out)
-        whole = profile.critical.wall_us
-        if time.is_worth(MIN_SHARE) and time.total_us <= MOST_SHARE * whole:
-            yield _finding(time, removable)
+        if time.is_worth(MIN_SHARE) and time.total_us <= MOST_SHARE * profile.critical.wall_us:
+            yield _finding(time, kind)
             return
 
 
-def _finding(time: LineTime, removable: Range) -> Finding:
-    decides = removable is DECIDES_THE_END
+def _finding(time: LineTime, kind: _Kind) -> Finding:
     return Finding(
-        title=(
-            f"whether an update goes on is asked too often ({time.place})"
-            if decides
-            else f"figures are computed that nothing learns from ({time.place})"
-        ),
-        savings=(Saving(time.nodes, removable),),
+        title=f"{kind.title} ({time.place})",
+        savings=(Saving(time.nodes, kind.removable),),
         locations=time.locations,
-        evidence=(
-            time.share_spent("there"),
-            "what it gives decides when the update ends, and is shown; nothing else reads it"
-            if decides
-            else "what it gives is shown, logged or kept in lists that are; no action, no update and no environment depends on it",
-        ),
-        fix=(
-            "Ask once for each pass over the batch, or ask of the minibatch that was just computed."
-            if decides
-            else "Compute it a tenth as often, or at the updates whose figures are shown."
-        ),
-        confidence=Confidence.BOUNDED if decides else Confidence.MEASURED,
+        evidence=(time.share_spent("there"), kind.evidence),
+        fix=kind.fix,
+        confidence=kind.confidence,
     )
 
 
-def _nothing(_step: FlowStep) -> bool:
+def _none(_step: FlowStep) -> bool:
     return False
+
+
+def _ends_an_update(step: FlowStep) -> bool:
+    """Tell whether a statement leaves the loop of an update, for a condition of its own."""
+    is_end = isinstance(step.node, ast.Break) or (
+        isinstance(step.node, ast.Return) and step.node.value is None
+    )
+    return is_end and _is_conditional(step) and any(_updates(each.node) for each in _around(step))
 
 
 class _Search(SteadySearch):
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self.program = self._program()
+        self._program = self._read()
 
-    def _program(self) -> DataFlow | None:
+    def _read(self) -> DataFlow | None:
         modules = {
             file: module
             for file in self.profile.sources
@@ -103,27 +116,28 @@ class _Search(SteadySearch):
         return any(step.acts for step in dependent_steps(program, rewards))
 
     def time(self, is_left_out: Callable[[FlowStep], bool]) -> LineTime:
-        assert self.program is not None
-        needed = needed_steps(self.program, is_left_out)
+        """The time of what is not needed, less that of what it is needed for alone to which ``is_left_out`` applies."""
         time = LineTime(self.profile, self.lines)
+        if self._program is None:
+            return time
+        needed = needed_steps(self._program, is_left_out)
         inside: set[int] = set()
         for node in self.tree.hot_nodes():
             parent = self.tree.nodes[node].parent
             if parent in inside:
                 inside.add(node)
-            elif self._is_needless(node, needed) and self._works(node):
+            elif self._is_needless(self._program, node, needed) and self._works(node):
                 inside.add(node)
                 time.add_calls(node, self.lines.line(node))
         return time
 
-    def _is_needless(self, node: int, needed: Collection[FlowStep]) -> bool:
+    def _is_needless(self, program: DataFlow, node: int, needed: Collection[FlowStep]) -> bool:
         frame = self.tree.frame(node)
-        assert self.program is not None
-        steps = self.program.at.get((frame.file, frame.line), ())
+        steps = program.at.get((frame.file, frame.line), ())
         return (
             bool(steps)
             and not any(step in needed or step.tells for step in steps)
-            and not all(map(_hardly_works, steps))
+            and any(_works_on_something(step, needed) for step in steps)
             and self.lines.is_yours(frame)
             and self.lines.is_repeated(node)
         )
@@ -133,22 +147,15 @@ class _Search(SteadySearch):
         cost = self.tree.total_cost(node)
         return cost.busy_us >= WORKING * cost.wall_us
 
-    def ends_an_update(self, step: FlowStep) -> bool:
-        """Tell whether a statement leaves the loop of an update, for a condition of its own."""
-        is_end = isinstance(step.node, ast.Break) or (
-            isinstance(step.node, ast.Return) and step.node.value is None
-        )
-        return is_end and _is_conditional(step) and any(map(_updates, _around(step)))
-
 
 def _is_conditional(step: FlowStep) -> bool:
     return step.around is not None and isinstance(step.around.node, ast.If)
 
 
-def _around(step: FlowStep) -> Iterator[ast.stmt]:
+def _around(step: FlowStep) -> Iterator[FlowStep]:
     around = step.around
     while around is not None:
-        yield around.node
+        yield around
         around = around.around
 
 
@@ -171,10 +178,14 @@ def _rewards(step: FlowStep, acting: Collection[str]) -> Iterator[DataPlace]:
             yield from (place for place in step.writes if place.name in names)
 
 
-def _hardly_works(step: FlowStep) -> bool:
-    """Tell whether a statement only takes numbers from where they are, and keeps them: where that takes long it waits for a device."""
-    calls = [*calls_in(*expressions_of(step.node))]
-    return all(hardly_works(call) or is_in_place(called_name(call)) for call in calls)
+def _works_on_something(step: FlowStep, needed: Collection[FlowStep]) -> bool:
+    """Tell whether a statement calls what computes, or is in a loop that nothing needs. Others only take numbers from where they are, and
+    count or keep them: where that takes long it waits for a device.
+    """
+    calls = calls_in(*expressions_of(step.node))
+    return any(
+        not hardly_works(call) and not is_in_place(called_name(call)) for call in calls
+    ) or any(isinstance(each.node, Loop) and each not in needed for each in _around(step))
 
 
 DETECTOR: Final = Detector(

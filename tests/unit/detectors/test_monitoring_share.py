@@ -33,6 +33,17 @@ TABLE = Script(
             if over:
                 print(watched[-1], spread(values))
 
+    def inline(env, values):
+        while True:
+            action = best(values, at)
+            at, reward, over, _ = env.step(action)
+            values[at][action] += 0.1 * (reward - values[at][action])
+            count = count + 1
+            total = 0.0
+            for row in values:
+                total += row[0] * row[0]
+            print(count, total)
+
     def play(env, values):
         watched = []
         while True:
@@ -106,6 +117,11 @@ def test_finds_what_no_action_and_no_update_depends_on():
 )
 def test_silent_about_what_acts_and_learns(stack):
     assert not found(4.0, *stack)
+
+
+def test_finds_a_loop_without_calls_and_no_counter_beside_it():
+    assert found(4.0, TABLE.at("total += row[0]", "inline"))
+    assert not found(4.0, TABLE.at("count = count + 1", "inline"))
 
 
 def test_silent_about_lines_that_show_what_they_compute():
