@@ -80,7 +80,8 @@ class ProgramNames:
             self._note_uses(module)
         for file, module in modules.items():
             body = module.tree.body
-            scope = NameScope(file, "", None, _variables(body), _values(body))
+            nodes = _own_nodes(body)
+            scope = NameScope(file, "", None, _variables(nodes), _values(nodes))
             self.of_files[file] = scope
             self._define(body, scope, "", None)
 
@@ -141,10 +142,10 @@ class ProgramNames:
     def _define_function(
         self, node: FunctionNode, scope: NameScope, prefix: str, of_class: ast.ClassDef | None
     ) -> None:
-        parameters = tuple(_parameters(node))
+        parameters, nodes = tuple(_parameters(node)), _own_nodes(node.body)
         elsewhere = {
             name
-            for inner in _own_nodes(node.body)
+            for inner in nodes
             if isinstance(inner, ast.Global | ast.Nonlocal)
             for name in inner.names
         }
@@ -152,12 +153,12 @@ class ProgramNames:
             scope.file,
             f"{scope.file}:{prefix}{node.name}:{node.lineno}",
             scope,
-            (_variables(node.body) | set(parameters)) - elsewhere,
-            _values(node.body),
+            (_variables(nodes) | set(parameters)) - elsewhere,
+            _values(nodes),
             parameters,
             tuple(
                 inner.value
-                for inner in _own_nodes(node.body)
+                for inner in nodes
                 if isinstance(inner, ast.Return) and inner.value is not None
             ),
         )
@@ -234,10 +235,10 @@ def _parameters(node: FunctionNode) -> Iterator[str]:
             yield rest.arg
 
 
-def _variables(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """The variables of a function, those of its comprehensions and lambdas among them; not those of functions in it."""
+def _variables(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The variables of a function, those of its comprehensions and lambdas among them."""
     found: set[str] = set()
-    for node in _own_nodes(body):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
         elif isinstance(node, ast.Lambda):
@@ -245,10 +246,10 @@ def _variables(body: Iterable[ast.stmt]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _values(body: Iterable[ast.stmt]) -> dict[str, list[ast.expr | None]]:
+def _values(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr | None]]:
     """What the variables of a function are assigned."""
     found: dict[str, list[ast.expr | None]] = defaultdict(list)
-    for node in _own_nodes(body):
+    for node in nodes:
         for target, value in _pairs(node):
             for each in single_targets(target):
                 if isinstance(each, ast.Name):
@@ -271,9 +272,13 @@ def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
             yield from ((each.target, each.value) for each in assigned(node))
 
 
-def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield what is in a body, without functions and classes in it."""
-    for node in body:
+def _own_nodes(body: Iterable[ast.AST]) -> list[ast.AST]:
+    """Return what is in a body, without functions and classes in it."""
+    found: list[ast.AST] = []
+    pending = [*body]
+    while pending:
+        node = pending.pop()
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node
-            yield from _own_nodes(ast.iter_child_nodes(node))
+            found.append(node)
+            pending += ast.iter_child_nodes(node)
+    return found

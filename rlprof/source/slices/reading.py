@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.source.slices.model import RETURNED, DataFlow, DataPlace, Doing, FlowStep, Judge
 from rlprof.source.slices.names import NamedFunction, NameScope, ProgramNames, bodies_of
@@ -61,6 +61,16 @@ def _named_by(call: ast.Call) -> str | None:
         case [_, ast.Constant(value=str() as name), *_]:
             return name
     return None
+
+
+class _Given(NamedTuple):
+    """The places in the arguments of a call."""
+
+    by_place: Sequence[Sequence[DataPlace]]
+    by_name: Mapping[str | None, Sequence[DataPlace]]
+    """None for what is unpacked."""
+    is_unpacked: bool
+    """True if an argument with a place is."""
 
 
 class _Reading:
@@ -240,9 +250,15 @@ class _Reading:
             step.reads = before
         for target in written_by(call):
             self._change(target, scope, step)
-        for function in functions:
-            self._run(function, step)
-            self._hand_over(call, function, scope)
+        if functions:
+            given = _Given(
+                [[*self._places_in(each, scope)] for each in call.args],
+                {each.arg: [*self._places_in(each.value, scope)] for each in call.keywords},
+                any(isinstance(each, ast.Starred) for each in call.args),
+            )
+            for function in functions:
+                self._run(function, step)
+                self._hand_over(given, function)
         step.acts |= is_act
         if named := _named_by(call) if called_name(call) in _BY_NAME else None:
             self._read_attribute(named, step)
@@ -281,22 +297,31 @@ class _Reading:
                 if into is not None and element is not None:
                     self._program.elements.add((into, element))
 
-    def _hand_over(self, call: ast.Call, function: NamedFunction, scope: NameScope) -> None:
-        """Note which parameter of a function gets what."""
+    def _hand_over(self, given: _Given, function: NamedFunction) -> None:
+        """Note which parameter of a function gets what; each may get anything where that is not clear."""
         parameters = function.scope.parameters
         is_method = bool(function.of_class) and not any(
             isinstance(each, ast.Name) and each.id == "staticmethod"
             for each in function.node.decorator_list
         )
         by_place = parameters[1:] if is_method else parameters
-        pairs = [*zip(by_place, call.args, strict=False)]
-        pairs += [(each.arg, each.value) for each in call.keywords if each.arg in parameters]
-        is_unclear = any(isinstance(argument, ast.Starred) for argument in call.args)
-        if is_unclear or len(call.args) + len(call.keywords) > len(pairs):
-            pairs = [(name, given) for name in parameters for given in given_to(call)]
-        for parameter, given in pairs:
-            for place in self._places_in(given, scope):
-                self._program.link(DataPlace(function.scope.key, str(parameter)), place)
+        is_clear = (
+            not given.is_unpacked
+            and len(given.by_place) <= len(by_place)
+            and given.by_name.keys() <= set(parameters)
+        )
+        pairs = [*zip(by_place, given.by_place, strict=False)]
+        pairs += [(name, places) for name, places in given.by_name.items() if name in parameters]
+        if not is_clear:
+            everything = [
+                place for places in (*given.by_place, *given.by_name.values()) for place in places
+            ]
+            pairs = [(name, everything[:1]) for name in parameters]
+            for one, other in pairwise(everything):
+                self._program.link(one, other)
+        for name, places in pairs:
+            for place in places:
+                self._program.link(DataPlace(function.scope.key, name), place)
 
     def _places_in(self, given: ast.expr, scope: NameScope) -> Iterator[DataPlace]:
         for part in nodes_in(given):
