@@ -18,7 +18,7 @@ def needed_steps(
 
     ``is_left_out`` tells of statements that leave a loop or a function whether what they depend on does not count.
     """
-    return _Slice(program, is_left_out).found()
+    return _BackwardSlice(program, is_left_out).found()
 
 
 def dependent_steps(program: DataFlow, places: Iterable[DataPlace]) -> set[FlowStep]:
@@ -42,7 +42,7 @@ def dependent_steps(program: DataFlow, places: Iterable[DataPlace]) -> set[FlowS
     return found
 
 
-class _Slice:
+class _BackwardSlice:
     def __init__(self, program: DataFlow, is_left_out: Callable[[FlowStep], bool]) -> None:
         self._program = program
         self._is_left_out = is_left_out
