@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rlprof.source.slices.model import DataPlace
 from rlprof.syntax.dependencies import arguments_of, is_called_as_written
 from rlprof.syntax.imports import full_name
-from rlprof.syntax.module import FunctionNode, SourceModule, variables_assigned
+from rlprof.syntax.module import FunctionNode, SourceModule, called_name, variables_assigned
 from rlprof.syntax.nodes import assigned, single_targets
 
 _BODIES: Final = ("body", "orelse", "finalbody")
@@ -100,6 +100,20 @@ class ProgramNames:
                 return self._methods.get(name, ())
         return ()
 
+    def held_by(self, expression: ast.expr, scope: NameScope) -> Sequence[NamedFunction]:
+        """Return the functions that a variable or an attribute holds: closures, partial functions, callable objects. None where it may
+        hold others.
+        """
+        values: Sequence[ast.expr | None] = ()
+        match expression:
+            case ast.Name(id=name):
+                holder = scope.holder(name)
+                values = () if name in holder.parameters else holder.values.get(name, ())
+            case ast.Attribute(attr=name):
+                values = [value for value, _ in self.given.get(name, ())]
+        functions = [[*self._functions_in(value)] for value in values]
+        return [each for several in functions for each in several] if all(functions) else ()
+
     def asked(self) -> Iterator[NamedFunction]:
         """Yield the functions that a network may call which is asked."""
         for name in _OF_NETWORKS:
@@ -126,6 +140,25 @@ class ProgramNames:
             or not (name in self._called or _is_property(function.node) or name == "__init__")
             or not is_called_as_written(function.node)
         )
+
+    def _functions_in(self, value: ast.expr | None) -> Iterator[NamedFunction]:
+        match value:
+            case ast.Name(id=name):
+                yield from self._plain.get(name, ())
+            case ast.Attribute(attr=name):
+                yield from self._methods.get(name, ())
+            case ast.Call(args=[function, *_]) if called_name(value) == "partial":
+                yield from self._functions_in(function)
+            case ast.Call():
+                name = called_name(value)
+                if name in self.classes:
+                    calling = self._methods.get("__call__", ())
+                    yield from (each for each in calling if each.of_class == name)
+                for maker in self._plain.get(name, ()):
+                    for returned in maker.scope.returned:
+                        yield from self._functions_in(
+                            returned if isinstance(returned, ast.Name) else None
+                        )
 
     def _define(
         self, body: Iterable[ast.stmt], scope: NameScope, prefix: str, of_class: ast.ClassDef | None

@@ -238,7 +238,8 @@ class _Reading:
         step.reads.add(DataPlace(function.scope.key, RETURNED))
 
     def _read_call(self, call: ast.Call, scope: NameScope, step: FlowStep) -> None:
-        functions = self._names.called(call, self._imports)
+        called = self._names.called(call, self._imports)
+        functions = called or self._names.held_by(call.func, scope)
         is_own_class = called_name(call) in self._names.classes
         is_act = self._is_act(call, functions)
         self._read(call.func, scope, step)
@@ -258,7 +259,7 @@ class _Reading:
             )
             for function in functions:
                 self._run(function, step)
-                self._hand_over(given, function)
+                self._hand_over(given, function, is_known=bool(called))
         step.acts |= is_act
         if named := _named_by(call) if called_name(call) in _BY_NAME else None:
             self._read_attribute(named, step)
@@ -297,8 +298,8 @@ class _Reading:
                 if into is not None and element is not None:
                     self._program.elements.add((into, element))
 
-    def _hand_over(self, given: _Given, function: NamedFunction) -> None:
-        """Note which parameter of a function gets what; each may get anything where that is not clear."""
+    def _hand_over(self, given: _Given, function: NamedFunction, *, is_known: bool) -> None:
+        """Note which parameter of a function gets what; each may get anything where that is not clear, or the function not known."""
         parameters = function.scope.parameters
         is_method = bool(function.of_class) and not any(
             isinstance(each, ast.Name) and each.id == "staticmethod"
@@ -306,7 +307,8 @@ class _Reading:
         )
         by_place = parameters[1:] if is_method else parameters
         is_clear = (
-            not given.is_unpacked
+            is_known
+            and not given.is_unpacked
             and len(given.by_place) <= len(by_place)
             and given.by_name.keys() <= set(parameters)
         )

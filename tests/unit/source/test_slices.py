@@ -165,6 +165,30 @@ def test_a_recorder_of_the_programs_own_is_told_by_what_it_does():
 
 
 @pytest.mark.parametrize(
+    ("made", "call"),
+    [
+        (
+            "def make():\n    def note(what):\n        ROWS.append(ask(what))\n    return note\nkeep = make()",
+            "keep",
+        ),
+        ("def note(what):\n    ROWS.append(ask(what))\nkeep = partial(note)", "keep"),
+        ("def note(what):\n    ROWS.append(ask(what))\nkeep = note", "keep"),
+        (
+            "class Note:\n    def __call__(self, what):\n        ROWS.append(ask(what))\nkeep = Note()",
+            "keep",
+        ),
+    ],
+)
+def test_functions_are_followed_under_the_names_that_hold_them(made, call):
+    text = f"ROWS = []\n{made}\nfor turn in range(9):\n    env.step(turn)\n    {call}(turn)\n"
+
+    assert f"{call}(turn)" in needless(text + "show(ROWS)")
+    assert f"{call}(turn)" not in needless(text + "send(ROWS)")
+    other = text.replace("for turn", "if ask(1):\n    keep = start(1)\nfor turn")
+    assert f"{call}(turn)" not in needless(other + "show(ROWS)")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "class Env(gym.Env):\n    def look(self):\n        seen = ask(self)\n        return seen",
