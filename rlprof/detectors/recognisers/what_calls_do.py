@@ -63,6 +63,7 @@ class CallJudge:
     def __init__(self, modules: Mapping[str, SourceModule], values: Values) -> None:
         self._modules = modules
         self._values = values
+        self._anywhere = {file: values.within(file) for file in modules}
         self._reads_files = any(
             _READS.fullmatch(called_name(node))
             for module in modules.values()
@@ -78,7 +79,7 @@ class CallJudge:
     def _of(self, file: str, call: ast.Call) -> Doing:
         module = self._modules[file]
         known = self._values.between(file, range(call.lineno, (call.end_lineno or call.lineno) + 1))
-        value = value_of(call.func, known)
+        value = value_of(call.func, known) or value_of(call.func, self._anywhere[file])
         if value is not None and value.is_network:
             return Doing.ASKS
         if (name := full_name(call.func, module.imports)) and (doing := _of_library(name)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,26 @@ from rlprof.syntax.nodes import assigned, single_targets
 
 _BODIES: Final = ("body", "orelse", "finalbody")
 _OF_NETWORKS: Final = ("forward", "__call__")
+_NETWORK: Final = re.compile(r"torch\.nn\.(?!functional|init|utils)(\w+\.)*[A-Z]\w*")
+_SAME_NETWORK: Final = frozenset(
+    {
+        "to",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "float",
+        "half",
+        "requires_grad_",
+        "share_memory",
+        "train",
+    }
+)
+"""Methods of a network that give it back."""
+_MOST_COPIES: Final = 3
+"""Copies of copies that are followed: two may be made of each other."""
+_OF_NETWORK: Final = frozenset({"deepcopy", "compile", "script"})
+"""Functions that give a network for one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,10 +84,11 @@ class ProgramNames:
         """Their ``__init__``, by name."""
         self.attributes: set[str] = set()
         """Those that a class gives to its objects."""
-        self.given: dict[str, list[tuple[ast.expr, NameScope]]] = defaultdict(list)
+        self.given: dict[str, list[tuple[ast.expr | None, NameScope]]] = defaultdict(list)
         """What these are given, and where."""
         self._of_foreign: set[str] = set()
         """Those of classes that are derived from one of a library, which may read them."""
+        self._imports = {file: module.imports for file, module in modules.items()}
         self._of_nodes: dict[int, NamedFunction] = {}
         self._plain: dict[str, list[NamedFunction]] = defaultdict(list)
         self._methods: dict[str, list[NamedFunction]] = defaultdict(list)
@@ -104,15 +126,52 @@ class ProgramNames:
         """Return the functions that a variable or an attribute holds: closures, partial functions, callable objects. None where it may
         hold others.
         """
-        values: Sequence[ast.expr | None] = ()
+        values = self._values_of(expression, scope)
+        functions = [[*self._functions_in(value)] for value, _ in values]
+        return [each for several in functions for each in several] if all(functions) else ()
+
+    def holds_network(self, expression: ast.expr, scope: NameScope, copies: int = 0) -> bool:
+        """Tell whether a variable or an attribute is only ever given networks of torch, or ``copies`` of them."""
+        values = self._values_of(expression, scope) if copies < _MOST_COPIES else ()
+        return bool(values) and all(
+            self._is_network(value, within, copies) for value, within in values
+        )
+
+    def _values_of(
+        self, expression: ast.expr, scope: NameScope
+    ) -> Sequence[tuple[ast.expr | None, NameScope]]:
+        """Return what a variable or an attribute is given; nothing for a parameter."""
         match expression:
             case ast.Name(id=name):
                 holder = scope.holder(name)
                 values = () if name in holder.parameters else holder.values.get(name, ())
+                return [(value, holder) for value in values]
             case ast.Attribute(attr=name):
-                values = [value for value, _ in self.given.get(name, ())]
-        functions = [[*self._functions_in(value)] for value in values]
-        return [each for several in functions for each in several] if all(functions) else ()
+                return self.given.get(name, ())
+        return ()
+
+    def _is_network(self, value: ast.expr | None, scope: NameScope, copies: int) -> bool:
+        match value:
+            case ast.Call(func=ast.Attribute(value=network, attr=name)) if name in _SAME_NETWORK:
+                is_moved = isinstance(network, ast.Name | ast.Attribute)
+                return is_moved or self._is_network(network, scope, copies)
+            case ast.Call(args=[ast.Name() | ast.Attribute() as network, *_]) if (
+                called_name(value) in _OF_NETWORK
+            ):
+                return self.holds_network(network, scope, copies + 1)
+            case ast.Call():
+                made = full_name(value.func, self._imports[scope.file])
+                makers = self._plain.get(called_name(value), ()) if not made else ()
+                returned = [
+                    (each, maker.scope) for maker in makers for each in maker.scope.returned
+                ]
+                return _NETWORK.fullmatch(made) is not None or (
+                    bool(returned)
+                    and all(
+                        _is_made_by_torch(each, self._imports[of.file]) for each, of in returned
+                    )
+                )
+        return False
 
     def asked(self) -> Iterator[NamedFunction]:
         """Yield the functions that a network may call which is asked."""
@@ -152,8 +211,7 @@ class ProgramNames:
             case ast.Call():
                 name = called_name(value)
                 if name in self.classes:
-                    calling = self._methods.get("__call__", ())
-                    yield from (each for each in calling if each.of_class == name)
+                    yield from (each for each in self.asked() if each.of_class == name)
                 for maker in self._plain.get(name, ()):
                     for returned in maker.scope.returned:
                         yield from self._functions_in(
@@ -224,6 +282,11 @@ class ProgramNames:
                     self._called.add(name)
                 else:
                     (self._read if isinstance(node, ast.Name) else self._read_attributes).add(name)
+
+
+def _is_made_by_torch(value: ast.expr, imports: Mapping[str, str]) -> bool:
+    made = full_name(value.func, imports) if isinstance(value, ast.Call) else ""
+    return _NETWORK.fullmatch(made) is not None
 
 
 def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:

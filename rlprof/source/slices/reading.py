@@ -277,7 +277,8 @@ class _Reading:
         return False
 
     def _follow_foreign(self, call: ast.Call, scope: NameScope, step: FlowStep) -> None:
-        doing = self._judge(self._file, call)
+        is_network = self._names.holds_network(call.func, scope)
+        doing = Doing.ASKS if is_network else self._judge(self._file, call)
         owner = receiver(call)
         if doing is Doing.CHANGES and owner is not None:
             self._change(owner, scope, step, is_itself=True)
