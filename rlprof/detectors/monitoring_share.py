@@ -43,7 +43,7 @@ class _Kind(NamedTuple):
 
 _FIGURES: Final = _Kind(
     "figures are computed that nothing learns from",
-    "what it gives is shown, logged or kept in lists that are; no action, no update and no environment depends on it",
+    "what it gives is shown, logged, saved or kept in lists that are; no action, no update and no environment depends on it",
     "Compute it a tenth as often, or at the updates whose figures are shown.",
     # A tenth as often, or less.
     Range(0.85, 1.0),

@@ -21,20 +21,22 @@ from rlprof.syntax.pure_calls import (
 )
 
 _TELLS: Final = re.compile(
-    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr))\b"
+    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr)|numpy\.save(z|z_compressed|txt)?)\b"
 )
-"""Libraries that show and log."""
+"""Libraries that show and log, and functions that save arrays."""
 
 _TELLING_METHODS: Final = re.compile(
-    r"log|debug|info|warning|error|exception|critical|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close"
+    r"log|debug|info|warning|error|exception|critical|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close|to_csv"
 )
 
-_WRITES: Final = re.compile(r"dump|writer|DictWriter|write|writerows?|writelines|open")
-_READS: Final = re.compile(r"loads?|reader|DictReader|read\w*|fromfile|genfromtxt")
+_WRITES: Final = re.compile(
+    r"dump|writer|DictWriter|write|writerows?|writelines|open|save\w*|to_csv"
+)
+_READS: Final = re.compile(r"loads?|loadtxt|memmap|reader|DictReader|read\w*|fromfile|genfromtxt")
 """Calls that read a file: what is written may come back by it, in another process."""
 
 _TAKES_FIGURES: Final = re.compile(
-    r"(wandb|mlflow|neptune|comet_ml|aim|tensorboardX?|torch\.utils\.tensorboard|stable_baselines3\.common\.logger)\b"
+    r"(wandb|mlflow|neptune|comet_ml|aim|tensorboardX?|torch\.utils\.tensorboard|matplotlib|seaborn|plotly|stable_baselines3\.common\.logger)\b"
 )
 """Libraries for curves, which give nothing back that a training would go by."""
 

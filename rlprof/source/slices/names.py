@@ -130,6 +130,14 @@ class ProgramNames:
         functions = [[*self._functions_in(value)] for value, _ in values]
         return [each for several in functions for each in several] if all(functions) else ()
 
+    def holds_own(self, expression: ast.expr, scope: NameScope) -> bool:
+        """Tell whether a variable or an attribute is only ever given objects of the program's own classes."""
+        values = self._values_of(expression, scope)
+        return bool(values) and all(
+            isinstance(value, ast.Call) and called_name(value) in self.classes
+            for value, _ in values
+        )
+
     def holds_network(self, expression: ast.expr, scope: NameScope, copies: int = 0) -> bool:
         """Tell whether a variable or an attribute is only ever given networks of torch, or ``copies`` of them."""
         values = self._values_of(expression, scope) if copies < _MOST_COPIES else ()

@@ -24,7 +24,7 @@ _OF_CHANNELS: Final = frozenset(
     {"send", "recv", "put", "get", "post", "set", "push", "emit", "publish", "submit", "map", "apply"}
     | {"save", "load", "dump", "write", "run", "start", "stop", "join", "wait", "call", "request"}
 )  # fmt: skip
-"""Methods that a library's objects have as well: on anything but ``self`` a call of one may be of those."""
+"""Methods that a library's objects have as well: on what is not known to be the program's own, a call of one may be of those."""
 
 
 def read_program(
@@ -241,7 +241,7 @@ class _Reading:
         called = self._names.called(call, self._imports)
         functions = called or self._names.held_by(call.func, scope)
         is_own_class = called_name(call) in self._names.classes
-        is_act = self._is_act(call, functions)
+        is_act = self._is_act(call, functions, scope)
         self._read(call.func, scope, step)
         before = set(step.reads)
         for part in given_to(call):
@@ -267,13 +267,16 @@ class _Reading:
         elif not functions and not is_own_class:
             self._follow_foreign(call, scope, step)
 
-    def _is_act(self, call: ast.Call, functions: Collection[NamedFunction]) -> bool:
+    def _is_act(
+        self, call: ast.Call, functions: Collection[NamedFunction], scope: NameScope
+    ) -> bool:
         match call.func:
             case ast.Attribute(value=owner, attr=name):
-                is_own = isinstance(owner, ast.Name) and owner.id == "self"
-                return name in self._acting or (
-                    bool(functions) and name in _OF_CHANNELS and not is_own
-                )
+                if name in self._acting:
+                    return True
+                is_self = isinstance(owner, ast.Name) and owner.id == "self"
+                is_own = is_self or self._names.holds_own(owner, scope)
+                return bool(functions) and name in _OF_CHANNELS and not is_own
         return False
 
     def _follow_foreign(self, call: ast.Call, scope: NameScope, step: FlowStep) -> None:

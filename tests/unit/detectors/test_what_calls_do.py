@@ -55,7 +55,15 @@ def test_changes_its_object(call):
 
 
 @pytest.mark.parametrize(
-    "call", ["print(x)", "logging.info(x)", "log.debug(x)", "json.dump(x, file)", "file.write(x)"]
+    "call",
+    [
+        "print(x)",
+        "logging.info(x)",
+        "log.debug(x)",
+        "json.dump(x, file)",
+        "file.write(x)",
+        "np.save(p, x)",
+    ],
 )
 def test_tells(call):
     assert judged(call) is Doing.TELLS
@@ -65,7 +73,6 @@ def test_tells(call):
     "call",
     [
         "torch.save(x, path)",
-        "np.save(path, x)",
         "loss.backward()",
         "optimizer.step()",
         "pipe.send(x)",
@@ -85,6 +92,8 @@ def test_anything_else_acts(call):
     assert call.startswith("torch.nn") or judged(call) is Doing.ACTS
 
 
-@pytest.mark.parametrize("call", ["json.dump(x, file)", "file.write(x)", "open(path)"])
+@pytest.mark.parametrize(
+    "call", ["json.dump(x, file)", "file.write(x)", "open(path)", "np.save(p, x)"]
+)
 def test_what_is_written_may_come_back_where_files_are_read(call):
     assert judged(call, "def weights(file):\n    return json.load(file)") is Doing.ACTS

@@ -261,11 +261,15 @@ def test_a_method_whose_name_a_channel_has_too_may_be_the_channels():
             def send(self, what):
                 pass
 
+        pipe = Net()
+        pipe = start(1)
         figure = ask(1)
         pipe.send(figure)
         """
 
-    assert not needless(text)
+    assert not [each for each in needless(text) if "figure" in each]
+    own = text.replace("pipe = start(1)", "")
+    assert [each for each in needless(own) if "figure" in each]
 
 
 @pytest.mark.parametrize("call", ["vars(run)", "getattr(run, name)", "run.__dict__.update(a=1)"])
