@@ -339,3 +339,26 @@ def test_a_call_with_wrong_arguments_names_the_function_in_python_3_9_too():
     assert counted.__code__.co_name == "go"
     with pytest.raises(TypeError, match=r"go\(\) missing 1 required positional argument: 'way'"):
         counted(3)
+
+
+def test_a_call_with_wrong_arguments_of_what_cython_has_compiled_is_told_in_its_words():
+    class cython_function_or_method:  # noqa: N801 - Cython's own name
+        """As Cython's: with a code object, which is not what is run."""
+
+        __code__ = (lambda self, way: None).__code__
+        __name__ = "go"
+
+        def __call__(self, *args):
+            if len(args) != 2:
+                raise TypeError(f"go() takes exactly 2 positional arguments ({len(args)} given)")
+            return args
+
+    for counted in (
+        calls.counting(cython_function_or_method(), counters.counter("steps:of this test")),
+        calls.counting_in_brief(
+            cython_function_or_method(), counters.counter("steps:of this test"), [0]
+        ),
+    ):
+        assert counted(3, 4) == (3, 4)
+        with pytest.raises(TypeError, match=r"go\(\) takes exactly 2 positional arguments"):
+            counted(3)

@@ -50,10 +50,10 @@ def counting(original: Any, counter: EventCounter) -> Any:
         return in_place_of(original, _any_call(original, counter, [0, 0, 0, 0], [None, None], {}))
     if code.co_flags & _CO_COROUTINE:
         awaited = (
-            _awaited_call_with_one if takes_self_and_one_more(code) else _awaited_call_with_any
+            _awaited_call_with_one if takes_self_and_one_more(original) else _awaited_call_with_any
         )
         return in_place_of(original, awaited(original, counter))
-    if takes_self_and_one_more(code):
+    if takes_self_and_one_more(original):
         return in_place_of(original, _one_argument_call(original, counter))
     return in_place_of(original, _any_call(original, counter, [0, 0, 0, 0], [None, None], {}))
 

@@ -74,7 +74,7 @@ def _looked_up(original: Any, counter: EventCounter) -> Any:
             counter.cell[0] += 1
         return result
 
-    if takes_self_and_one_more(original.__code__):
+    if takes_self_and_one_more(original):
         take_names(counted, original)
     return _dressed(counted, original)
 

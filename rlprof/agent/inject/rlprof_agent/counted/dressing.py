@@ -43,9 +43,7 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
 
 def the_one_in_place_of(original: Any, one: Any, several: Any) -> Any:
     """The same of ``one``, which takes an object and one argument, where ``original`` does, and else of ``several``, which takes any."""
-    code = getattr(original, "__code__", None)
-    is_one = code is not None and takes_self_and_one_more(code)
-    return in_place_of(original, one if is_one else several)
+    return in_place_of(original, one if takes_self_and_one_more(original) else several)
 
 
 def take_names(wrapper: Any, original: Any) -> None:
@@ -74,7 +72,13 @@ def of_counting(code: CodeType, name: str = "") -> CodeType:
     return code.replace(co_filename=COUNTED_FILE, co_name=name or code.co_name)
 
 
-def takes_self_and_one_more(code: CodeType) -> bool:
+def takes_self_and_one_more(function: Any) -> bool:
+    """Tell whether it is a function of Python's that takes no less and no more. One that Cython has compiled has code, too, and tells of wrong
+    arguments in words of its own.
+    """
+    if type(function) is not FunctionType:
+        return False
+    code = function.__code__
     return (
         code.co_argcount == 2
         and not code.co_kwonlyargcount

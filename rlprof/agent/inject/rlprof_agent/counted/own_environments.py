@@ -237,7 +237,7 @@ def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
         # Of a class that is made anew each time, the first alone would be counted.
         and _LOCAL not in qualname_of(owner)
         # To tell another signature would be an import in the midst of the program's work.
-        and (takes_self_and_one_more(code) or "inspect" in sys.modules)
+        and (takes_self_and_one_more(found) or "inspect" in sys.modules)
     )
     if not can_be:
         return None
@@ -371,4 +371,4 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
             others[0] += 1
         return result
 
-    return in_place_of(original, one if takes_self_and_one_more(original.__code__) else several)
+    return in_place_of(original, one if takes_self_and_one_more(original) else several)
