@@ -13,6 +13,7 @@ import typer
 from rlprof.cli.explain import complete_finding
 from rlprof.cli.output import hand_out, run_path, say, write_output
 from rlprof.errors import OutputError, UsageError
+from rlprof.inputs import read_input
 
 if TYPE_CHECKING:
     from rlprof.fixes.base import Fix
@@ -148,7 +149,11 @@ def _apply(proposal: Proposal, *, force: bool) -> None:
 
 
 def _check_still_there(file: ChangedFile) -> None:
-    if file.path.read_bytes() != file.content_before:
+    try:
+        is_there = read_input(file.path, len(file.content_before)) == file.content_before
+    except OSError:
+        is_there = False
+    if not is_there:
         raise OutputError(
             f"{file.path} was changed meanwhile",
             slug="fix-source-changed",

@@ -9,8 +9,9 @@ from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 
+from rlprof.inputs import read_input
 from rlprof.recording.redaction.literals import hide_literals
-from rlprof.recording.sources import read_source
+from rlprof.recording.sources import MAX_FILE_BYTES, read_source
 
 
 @dataclass
@@ -28,7 +29,7 @@ class CurrentFile:
     def read(cls, path: Path, recorded: str) -> CurrentFile | None:
         """Return None where it cannot be read as Python does."""
         try:
-            content = path.read_bytes()
+            content = read_input(path, MAX_FILE_BYTES)
             encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
             text = content.decode(encoding)
         except (OSError, SyntaxError, UnicodeDecodeError, LookupError):

@@ -9,6 +9,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+from rlprof.inputs import read_input
 from rlprof.recording.redaction.literals import hide_literals
 from rlprof.syntax.module import parse
 from rlprof.syntax.origin import Origin, origin_of_file
@@ -60,11 +61,9 @@ def read_source(file: str) -> str | None:
         return None
     path = Path(file)
     try:
-        if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
-            return None  # Pseudo-files such as <string>, and generated code too long to show.
-        text = _as_python_reads(path.read_bytes())
+        text = _as_python_reads(read_input(path, MAX_FILE_BYTES))
     except (OSError, ValueError):
-        return None
+        return None  # Pseudo-files such as <string>, and generated code too long to show.
     return text if path.suffix in _OF_PYTHON or _is_script(path, text) else None
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,12 @@ def test_what_python_cannot_read_is_no_source(tmp_path, content):
 
 def test_a_file_that_is_gone_is_no_source(tmp_path):
     assert CurrentFile.read(tmp_path / "gone.py", RECORDED) is None
+
+
+@pytest.mark.timeout(20)
+def test_what_has_no_end_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "zeros.py").symlink_to("/dev/zero")
+
+    assert CurrentFile.read(tmp_path / "pipe.py", RECORDED) is None
+    assert CurrentFile.read(tmp_path / "zeros.py", RECORDED) is None
