@@ -14,9 +14,10 @@ from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
+from rlprof.source.slices.headers import expressions_of
 from rlprof.source.slices.model import DataFlow, DataPlace, FlowStep
 from rlprof.source.slices.needed import dependent_steps, needed_steps
-from rlprof.source.slices.reading import expressions_of, read_program
+from rlprof.source.slices.reading import read_program
 from rlprof.syntax.module import Loop, called_name, variables_assigned
 from rlprof.syntax.nodes import calls_in, items_of
 from rlprof.syntax.pure_calls import hardly_works, is_in_place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,26 +16,6 @@ from rlprof.syntax.nodes import assigned, single_targets
 
 _BODIES: Final = ("body", "orelse", "finalbody")
 _OF_NETWORKS: Final = ("forward", "__call__")
-_NETWORK: Final = re.compile(r"torch\.nn\.(?!functional|init|utils)(\w+\.)*[A-Z]\w*")
-_SAME_NETWORK: Final = frozenset(
-    {
-        "to",
-        "cpu",
-        "cuda",
-        "double",
-        "eval",
-        "float",
-        "half",
-        "requires_grad_",
-        "share_memory",
-        "train",
-    }
-)
-"""Methods of a network that give it back."""
-_MOST_COPIES: Final = 3
-"""Copies of copies that are followed: two may be made of each other."""
-_OF_NETWORK: Final = frozenset({"deepcopy", "compile", "script"})
-"""Functions that give a network for one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -126,29 +105,22 @@ class ProgramNames:
         """Return the functions that a variable or an attribute holds: closures, partial functions, callable objects. None where it may
         hold others.
         """
-        values = self._values_of(expression, scope)
+        values = self.values_of(expression, scope)
         functions = [[*self._functions_in(value)] for value, _ in values]
         return [each for several in functions for each in several] if all(functions) else ()
 
     def holds_own(self, expression: ast.expr, scope: NameScope) -> bool:
         """Tell whether a variable or an attribute is only ever given objects of the program's own classes."""
-        values = self._values_of(expression, scope)
+        values = self.values_of(expression, scope)
         return bool(values) and all(
             isinstance(value, ast.Call) and called_name(value) in self.classes
             for value, _ in values
         )
 
-    def holds_network(self, expression: ast.expr, scope: NameScope, copies: int = 0) -> bool:
-        """Tell whether a variable or an attribute is only ever given networks of torch, or ``copies`` of them."""
-        values = self._values_of(expression, scope) if copies < _MOST_COPIES else ()
-        return bool(values) and all(
-            self._is_network(value, within, copies) for value, within in values
-        )
-
-    def _values_of(
+    def values_of(
         self, expression: ast.expr, scope: NameScope
     ) -> Sequence[tuple[ast.expr | None, NameScope]]:
-        """Return what a variable or an attribute is given; nothing for a parameter."""
+        """Return what a variable or an attribute is given, and where; nothing for a parameter."""
         match expression:
             case ast.Name(id=name):
                 holder = scope.holder(name)
@@ -158,28 +130,13 @@ class ProgramNames:
                 return self.given.get(name, ())
         return ()
 
-    def _is_network(self, value: ast.expr | None, scope: NameScope, copies: int) -> bool:
-        match value:
-            case ast.Call(func=ast.Attribute(value=network, attr=name)) if name in _SAME_NETWORK:
-                is_moved = isinstance(network, ast.Name | ast.Attribute)
-                return is_moved or self._is_network(network, scope, copies)
-            case ast.Call(args=[ast.Name() | ast.Attribute() as network, *_]) if (
-                called_name(value) in _OF_NETWORK
-            ):
-                return self.holds_network(network, scope, copies + 1)
-            case ast.Call():
-                made = full_name(value.func, self._imports[scope.file])
-                makers = self._plain.get(called_name(value), ()) if not made else ()
-                returned = [
-                    (each, maker.scope) for maker in makers for each in maker.scope.returned
-                ]
-                return _NETWORK.fullmatch(made) is not None or (
-                    bool(returned)
-                    and all(
-                        _is_made_by_torch(each, self._imports[of.file]) for each, of in returned
-                    )
-                )
-        return False
+    def functions_named(self, name: str) -> Sequence[NamedFunction]:
+        """Return those that are no methods."""
+        return self._plain.get(name, ())
+
+    def imports(self, scope: NameScope) -> Mapping[str, str]:
+        """The imports of its file."""
+        return self._imports[scope.file]
 
     def asked(self) -> Iterator[NamedFunction]:
         """Yield the functions that a network may call which is asked."""
@@ -290,11 +247,6 @@ class ProgramNames:
                     self._called.add(name)
                 else:
                     (self._read if isinstance(node, ast.Name) else self._read_attributes).add(name)
-
-
-def _is_made_by_torch(value: ast.expr, imports: Mapping[str, str]) -> bool:
-    made = full_name(value.func, imports) if isinstance(value, ast.Call) else ""
-    return _NETWORK.fullmatch(made) is not None
 
 
 def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from rlprof.source.slices.headers import as_read, expressions_of, own_lines
 from rlprof.source.slices.model import RETURNED, DataFlow, DataPlace, Doing, FlowStep, Judge
 from rlprof.source.slices.names import NamedFunction, NameScope, ProgramNames, bodies_of
+from rlprof.source.slices.networks import holds_network
 from rlprof.source.slices.parts import parts_of
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, receiver
 from rlprof.syntax.nodes import assigned, given_to, nodes_in, single_targets
@@ -123,7 +125,7 @@ class _Reading:
     def _step(self, node: ast.stmt, scope: NameScope, around: FlowStep | None) -> FlowStep:
         step = FlowStep(node, scope.key, around)
         self._program.steps.append(step)
-        for line in _own_lines(node):
+        for line in own_lines(node):
             self._program.at[self._file, line].append(step)
         for expression in expressions_of(node):
             self._read(expression, scope, step)
@@ -133,7 +135,7 @@ class _Reading:
                     self._assign(each.target, scope, step)
                 self._link_names(node, scope)
             case ast.AugAssign(target=target):
-                self._read(_as_read(target), scope, step)
+                self._read(as_read(target), scope, step)
                 self._assign(target, scope, step)
                 self._change(target, scope, step)
             case ast.For(target=target) | ast.AsyncFor(target=target):
@@ -280,7 +282,7 @@ class _Reading:
         return False
 
     def _follow_foreign(self, call: ast.Call, scope: NameScope, step: FlowStep) -> None:
-        is_network = self._names.holds_network(call.func, scope)
+        is_network = holds_network(call.func, scope, self._names)
         doing = Doing.ASKS if is_network else self._judge(self._file, call)
         owner = receiver(call)
         if doing is Doing.CHANGES and owner is not None:
@@ -341,56 +343,3 @@ class _Reading:
                 case ast.Call():
                     for own in self._names.called(part, self._imports):
                         yield DataPlace(own.scope.key, RETURNED)
-
-
-def expressions_of(node: ast.stmt) -> Iterator[ast.AST]:
-    """Yield what a statement evaluates itself, less plain targets."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            yield from map(_index_of, targets)
-            yield value
-        case ast.AnnAssign(target=target, value=value):
-            yield _index_of(target)
-            if value is not None:
-                yield value
-        case ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
-            return
-        case _:
-            for _, part in ast.iter_fields(node):
-                for each in part if isinstance(part, list) else [part]:
-                    if isinstance(each, ast.expr):
-                        yield each
-                    elif isinstance(each, ast.withitem):
-                        yield each.context_expr
-
-
-def _index_of(target: ast.expr) -> ast.AST:
-    """Return what assigning to ``target`` reads: the index of an item."""
-    parts: list[ast.expr] = []
-    for each in single_targets(target):
-        while isinstance(each, ast.Subscript | ast.Attribute):
-            if isinstance(each, ast.Subscript):
-                parts.append(each.slice)
-            each = each.value
-    return ast.Tuple(parts, ast.Load())
-
-
-def _as_read(target: ast.expr) -> ast.expr:
-    """The value of what is added to: it is read before it is written."""
-    match target:
-        case ast.Name(id=name):
-            return ast.Name(name, ast.Load())
-        case ast.Attribute(value=value, attr=name):
-            return ast.Attribute(value, name, ast.Load())
-        case ast.Subscript(value=value, slice=index):
-            return ast.Subscript(value, index, ast.Load())
-    return target
-
-
-def _own_lines(node: ast.stmt) -> range:
-    """The lines of a statement; of one with a body, those of its header."""
-    last = node.end_lineno or node.lineno
-    first = next((inner.lineno for inner in bodies_of(node)), None)
-    if first is not None:
-        last = max(node.lineno, min(last, first - 1))
-    return range(node.lineno, last + 1)

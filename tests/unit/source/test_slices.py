@@ -255,6 +255,41 @@ def test_a_network_is_asked_for_what_it_keeps_too():
     assert [each for each in needless(pure) if "told" in each]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "nn.Sequential(nn.Linear(4, 2), nn.Tanh())",
+        "nn.Linear(4, 2).to(device)",
+        "copy.deepcopy(self.other)",
+        "mlp(4, 2)",
+    ],
+)
+def test_what_is_given_a_network_of_torch_is_one(given):
+    text = f"""
+        import copy
+        from torch import nn
+
+        def mlp(before, after):
+            return nn.Sequential(nn.Linear(before, after))
+
+        class Agent:
+            def __init__(self, device):
+                self.other = nn.Linear(4, 2)
+                self.critic = {given}
+
+            def act(self):
+                for turn in range(9):
+                    told = self.critic(turn)
+                    env.step(turn)
+
+        Agent(1).act()
+        """
+
+    assert "told = self.critic(turn)" in needless(text)
+    unknown = text.replace(given, "start(4)")
+    assert "told = self.critic(turn)" not in needless(unknown)
+
+
 def test_a_method_whose_name_a_channel_has_too_may_be_the_channels():
     text = """
         class Net:
