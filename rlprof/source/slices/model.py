@@ -22,6 +22,10 @@ class DataPlace(NamedTuple):
     """``kl``; ``.rows`` of an attribute."""
 
 
+ANY_ATTRIBUTE: Final = DataPlace("", ".*")
+"""What is read by a name that is no word of the source, as of ``vars(run)``."""
+
+
 class Doing(Enum):
     """What a call of something does that is not the program's own."""
 
@@ -77,7 +81,7 @@ class DataFlow:
     deep: set[DataPlace] = field(default_factory=set)
     """Containers whose elements are changed in place."""
     is_opaque: bool = False
-    """True if it reads or writes by names that are no words of the source."""
+    """True if it reads or writes variables by names that are no words of the source."""
 
     def link(self, one: DataPlace, other: DataPlace) -> None:
         """Note that both may hold one object."""

@@ -8,7 +8,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from rlprof.source.slices.model import DataFlow, DataPlace, FlowStep
+from rlprof.source.slices.model import ANY_ATTRIBUTE, DataFlow, DataPlace, FlowStep
 
 
 def needed_steps(
@@ -127,7 +127,9 @@ class _BackwardSlice:
                 continue
             self._places.add(place)
             pending += self._program.same.get(place, ())
-            for step in self._writers[place]:
+            if place == ANY_ATTRIBUTE:
+                pending += [each for each in self._writers if each.name.startswith(".")]
+            for step in self._writers.get(place, ()):
                 if place in step.lasting:
                     self._make_acting(step.function)
                 self._need(step)

@@ -8,18 +8,26 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from rlprof.source.slices.headers import as_read, expressions_of, own_lines
-from rlprof.source.slices.model import RETURNED, DataFlow, DataPlace, Doing, FlowStep, Judge
+from rlprof.source.slices.model import (
+    ANY_ATTRIBUTE,
+    RETURNED,
+    DataFlow,
+    DataPlace,
+    Doing,
+    FlowStep,
+    Judge,
+)
 from rlprof.source.slices.names import NamedFunction, NameScope, ProgramNames, bodies_of
 from rlprof.source.slices.networks import holds_network
 from rlprof.source.slices.parts import parts_of
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, receiver
-from rlprof.syntax.nodes import assigned, given_to, nodes_in, single_targets
+from rlprof.syntax.nodes import assigned, calls_in, given_to, nodes_in, single_targets
 from rlprof.syntax.pure_calls import written_by
 
-_REFLECTS: Final = frozenset(
-    {"vars", "globals", "locals", "eval", "exec", "asdict", "astuple", "_asdict", "attrgetter"}
-)
-"""Calls that read or write by names which are no words of the source."""
+_OPAQUE: Final = frozenset({"globals", "locals", "eval", "exec"})
+"""Calls that read or write variables by names which are no words of the source."""
+_OF_ANY_ATTRIBUTE: Final = frozenset({"vars", "asdict", "astuple", "_asdict", "attrgetter"})
+"""Calls that read attributes so."""
 _BY_NAME: Final = frozenset({"getattr", "setattr", "delattr"})
 
 _OF_CHANNELS: Final = frozenset(
@@ -45,16 +53,7 @@ def read_program(
 
 
 def _is_opaque(module: SourceModule) -> bool:
-    return any(
-        (isinstance(node, ast.Attribute) and node.attr == "__dict__")
-        or (isinstance(node, ast.Call) and _reflects(node))
-        for node in ast.walk(module.tree)
-    )
-
-
-def _reflects(call: ast.Call) -> bool:
-    name = called_name(call)
-    return name in _REFLECTS or (name in _BY_NAME and _named_by(call) is None)
+    return any(called_name(call) in _OPAQUE for call in calls_in(module.tree))
 
 
 def _named_by(call: ast.Call) -> str | None:
@@ -231,7 +230,7 @@ class _Reading:
             self._read(child, scope, step)
 
     def _read_attribute(self, name: str, step: FlowStep) -> None:
-        step.reads.add(DataPlace("", f".{name}"))
+        step.reads.add(ANY_ATTRIBUTE if name == "__dict__" else DataPlace("", f".{name}"))
         for function in self._names.properties(name):
             self._run(function, step)
 
@@ -263,11 +262,21 @@ class _Reading:
                 self._run(function, step)
                 self._hand_over(given, function, is_known=bool(called))
         step.acts |= is_act
-        if named := _named_by(call) if called_name(call) in _BY_NAME else None:
-            self._read_attribute(named, step)
-            step.acts |= called_name(call) != "getattr"
+        if called_name(call) in _BY_NAME:
+            self._follow_name(call, step)
+        elif called_name(call) in _OF_ANY_ATTRIBUTE:
+            step.reads.add(ANY_ATTRIBUTE)
         elif not functions and not is_own_class:
             self._follow_foreign(call, scope, step)
+
+    def _follow_name(self, call: ast.Call, step: FlowStep) -> None:
+        """Follow ``getattr`` and the like."""
+        named = _named_by(call)
+        if named is None:
+            step.reads.add(ANY_ATTRIBUTE)
+        else:
+            self._read_attribute(named, step)
+        step.acts |= called_name(call) != "getattr"
 
     def _is_act(
         self, call: ast.Call, functions: Collection[NamedFunction], scope: NameScope

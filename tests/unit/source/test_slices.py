@@ -307,9 +307,24 @@ def test_a_method_whose_name_a_channel_has_too_may_be_the_channels():
     assert [each for each in needless(own) if "figure" in each]
 
 
-@pytest.mark.parametrize("call", ["vars(run)", "getattr(run, name)", "run.__dict__.update(a=1)"])
-def test_a_program_that_names_things_at_run_time_cannot_be_read(call):
+@pytest.mark.parametrize("call", ["locals()", "globals()", "eval(name)"])
+def test_a_program_that_names_variables_at_run_time_cannot_be_read(call):
     assert program_of(f"name = ask(1)\nshow({call})").is_opaque
+
+
+@pytest.mark.parametrize("call", ["vars(run)", "getattr(run, name)", "run.__dict__", "asdict(run)"])
+def test_who_needs_attributes_that_are_named_at_run_time_needs_all(call):
+    text = f"""
+        class Run:
+            def __init__(self, name):
+                self.speed = ask(1)
+
+        run = Run(1)
+        show({call})
+        """
+
+    assert "self.speed = ask(1)" in needless(text)
+    assert "self.speed = ask(1)" not in needless(text.replace("show(", "send("))
 
 
 def test_an_attribute_that_is_named_is_read():
