@@ -162,6 +162,31 @@ def test_results_are_those_without_rlprof(train, bare_run, write):
     assert windows(result)
 
 
+def test_what_a_function_holds_ends_with_it_though_a_window_was_taken_in_it(train):
+    body = """
+import csv, gc
+
+gc.disable()
+
+class Simulator:
+    def __del__(self):
+        print('closed')
+
+def main():
+    simulator = Simulator()
+    train_for(3)
+    rows = csv.writer(open('late.csv', 'w'))
+    rows.writerow([1, 2, 3])
+
+main()
+print('over', os.path.getsize('late.csv'))
+"""
+    result = train(body)
+
+    assert windows(result)
+    assert result.out == b"closed\nover 7\n"
+
+
 def test_off_leaves_torch_as_it_is(train):
     body = """
 from torch.optim import optimizer as module

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import signal
 import sys
 import threading
 import traceback
+import weakref
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import foreign_errors, stack_probe
+from rlprof.agent.inject.rlprof_agent import foreign_errors, stack_probe, torch_trace
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.stack_probe import StackProbe
 
@@ -127,3 +130,49 @@ def test_a_failure_of_the_others_does_not(handle):
 
 def test_an_interrupt_breaks_in_whoever_raises_it():
     assert foreign_errors.breaks_in(SystemExit(3))
+
+
+class Held:
+    """As a file, or a simulator, that a function of the program's has."""
+
+
+@pytest.mark.parametrize("error", [OSError("of others"), KeyboardInterrupt(), LateError()])
+def test_what_callers_hold_ends_with_them_whatever_becomes_of_an_error(error):
+    held = []
+
+    def fails():
+        raise error
+
+    def trains():
+        ours = Held()
+        held.append(weakref.ref(ours))
+        try:
+            fails()
+        except BaseException as told:
+            foreign_errors.pass_on(told)
+
+    gc.disable()
+    try:
+        with suppress(KeyboardInterrupt):
+            trains()
+        # The parametrized error itself lives on.
+        error.__traceback__ = None
+        assert held[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_a_file_that_is_not_there_when_the_agent_removes_it_holds_no_callers():
+    held = []
+
+    def trains():
+        ours = Held()
+        held.append(weakref.ref(ours))
+        torch_trace._remove("/nowhere/trace.json")
+
+    gc.disable()
+    try:
+        trains()
+        assert held[0]() is None
+    finally:
+        gc.enable()

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 # The C module, without stubs.
 from _signal import NSIG, getsignal  # type: ignore[import-not-found]
+from sys import version_info
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import Any
+
+CO_OPTIMIZED = 1
+KEEPS_SNAPSHOT = version_info < (3, 13)
+"""True if ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
 
 _FOLDER = __file__[: -len("foreign_errors.py")]
 _PACKAGE = __name__[: -len("foreign_errors")]
@@ -72,16 +78,34 @@ def breaks_in(error: BaseException) -> bool:
 
 def pass_on(error: BaseException) -> None:
     """Raise ``error`` again where it breaks in; to be called where errors of others are let go."""
-    if breaks_in(error):
+    if not breaks_in(error):
+        return
+    try:
         raise error
+    finally:
+        # The frame of this function is in its traceback: with it there, all frames above would outlive their functions.
+        del error
 
 
 def _is_called_by_python(frame: FrameType, earlier: list[FrameType]) -> bool:
     """Tell whether it is that of a signal handler or tracer: they are given the frame that they interrupt."""
-    values = list(frame.f_locals.values())
+    if frame.f_code.co_filename.startswith(_FOLDER):
+        return False
+    values = _values_in(frame)
     values += [each for value in values if type(value) is tuple for each in value]
     if any(value is each for value in values for each in earlier):
         return True
     # One that has done with its frame.
     handlers = map(getsignal, range(1, NSIG))
     return any(getattr(handler, "__code__", None) is frame.f_code for handler in handlers)
+
+
+def _values_in(frame: FrameType) -> list[Any]:
+    """Return those of its variables. None is kept in the frame: an error among them would keep its traceback, and that the frame, with all above it,
+    until the oldest generation is collected. Files that are lost then may have lost what was not written yet.
+    """
+    names = frame.f_locals
+    values = list(names.values())
+    if KEEPS_SNAPSHOT and frame.f_code.co_flags & CO_OPTIMIZED:
+        names.clear()
+    return values

@@ -14,10 +14,9 @@ to an object: from then on its calls in that statement are counted as steps.
 
 from __future__ import annotations
 
-import sys
-
 from . import foreign_errors, layout
 from .counted import own_environments
+from .foreign_errors import CO_OPTIMIZED, KEEPS_SNAPSHOT
 from .plain_reads import (
     FUNCTIONS,
     INDEXED,
@@ -60,10 +59,6 @@ _READS_ITSELF = _READS_FRAMES.union(
 _HANDS_OUT = frozenset(map(id, (locals, vars, dir, eval, exec)))
 """The functions, which a program may have under other names."""
 
-_CO_OPTIMIZED = 1
-_KEEPS_SNAPSHOT = sys.version_info < (3, 13)
-"""True if ``f_locals`` of a function stays in its frame, and with it every value, until the next one."""
-
 _MOST_KEYS = 1_000
 """Most keys of a dictionary that is looked up in, each of which takes some 20 ns to check."""
 _SHORT = 0xFFFFFFFF
@@ -86,7 +81,7 @@ def may_look(frame: FrameType, innermost: Optional[FrameType]) -> bool:
         return False
     if any(id(names.get(name)) in _HANDS_OUT for name in called):
         return False
-    if not frame.f_code.co_flags & _CO_OPTIMIZED and frame.f_locals is not names:
+    if not frame.f_code.co_flags & CO_OPTIMIZED and frame.f_locals is not names:
         return False  # A class body, whose locals become the class, or a namespace of the program's own making.
     while innermost is not None and innermost is not frame:
         if not _READS_FRAMES.isdisjoint(innermost.f_code.co_names):
@@ -103,7 +98,7 @@ def look(frame: FrameType, paths: str, leaves: list[int]) -> str:
             [_followed(path.split(PART), names, frame, leaves) for path in paths.split(LINE)]
         )
     finally:
-        if _KEEPS_SNAPSHOT and frame.f_code.co_flags & _CO_OPTIMIZED:
+        if KEEPS_SNAPSHOT and frame.f_code.co_flags & CO_OPTIMIZED:
             names.clear()
 
 
@@ -299,7 +294,7 @@ class ValueLooks:
             try:
                 stepped, _ = _at_the_end(owner, names, frame)
             finally:
-                if _KEEPS_SNAPSHOT and code.co_flags & _CO_OPTIMIZED:
+                if KEEPS_SNAPSHOT and code.co_flags & CO_OPTIMIZED:
                     names.clear()
             own = None
             if stepped is not MISSING:
