@@ -145,7 +145,7 @@ class ProgramNames:
 
     def properties(self, name: str) -> Iterator[NamedFunction]:
         """Yield the functions that reading an attribute of that name may call."""
-        return (each for each in self._methods.get(name, ()) if _is_property(each.node))
+        return (each for each in self._methods.get(name, ()) if is_decorated(each, "property"))
 
     def may_be_read_by_others(self, attribute: str) -> bool:
         """Tell whether nobody in the program reads it, and a class of a library may."""
@@ -156,12 +156,13 @@ class ProgramNames:
         name = function.node.name
         is_special = name.startswith("__") and name.endswith("__") and name != "__init__"
         is_read = name in self._read_attributes or (not function.of_class and name in self._read)
-        is_handed_on = is_read and not _is_property(function.node)
+        is_property = is_decorated(function, "property")
+        is_handed_on = is_read and not is_property
         return (
             is_special
             or is_handed_on
             or function.is_foreign
-            or not (name in self._called or _is_property(function.node) or name == "__init__")
+            or not (name in self._called or is_property or name == "__init__")
             or not is_called_as_written(function.node)
         )
 
@@ -257,8 +258,11 @@ def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:
         yield from part.body
 
 
-def _is_property(node: FunctionNode) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list)
+def is_decorated(function: NamedFunction, name: str) -> bool:
+    """Tell whether a function has the decorator ``name`` of Python's own."""
+    return any(
+        isinstance(each, ast.Name) and each.id == name for each in function.node.decorator_list
+    )
 
 
 def _attributes_given(

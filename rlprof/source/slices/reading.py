@@ -17,7 +17,13 @@ from rlprof.source.slices.model import (
     FlowStep,
     Judge,
 )
-from rlprof.source.slices.names import NamedFunction, NameScope, ProgramNames, bodies_of
+from rlprof.source.slices.names import (
+    NamedFunction,
+    NameScope,
+    ProgramNames,
+    bodies_of,
+    is_decorated,
+)
 from rlprof.source.slices.networks import holds_network
 from rlprof.source.slices.parts import parts_of
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, receiver
@@ -316,10 +322,7 @@ class _Reading:
     def _hand_over(self, given: _Given, function: NamedFunction, *, is_known: bool) -> None:
         """Note which parameter of a function gets what; each may get anything where that is not clear, or the function not known."""
         parameters = function.scope.parameters
-        is_method = bool(function.of_class) and not any(
-            isinstance(each, ast.Name) and each.id == "staticmethod"
-            for each in function.node.decorator_list
-        )
+        is_method = bool(function.of_class) and not is_decorated(function, "staticmethod")
         by_place = parameters[1:] if is_method else parameters
         is_clear = (
             is_known

@@ -49,7 +49,16 @@ def test_computes(call):
     assert judged(call) is Doing.COMPUTES
 
 
-@pytest.mark.parametrize("call", ["rows.append(x)", "table.update(x)", "x.add_(y)", "rows.pop()"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "rows.append(x)",
+        "table.update(x)",
+        "x.add_(y)",
+        "rows.pop()",
+        "torch.nn.utils.clip_grad_norm_(x, 1)",
+    ],
+)
 def test_changes_its_object(call):
     assert judged(call) is Doing.CHANGES
 
@@ -83,13 +92,11 @@ def test_tells(call):
         "next(turns)",
         "unknown(x)",
         "handlers[0](x)",
-        "torch.nn.utils.clip_grad_norm_(x, 1)",
         "time.sleep(1)",
     ],
 )
 def test_anything_else_acts(call):
-    assert judged(call) in (Doing.ACTS, Doing.CHANGES)
-    assert call.startswith("torch.nn") or judged(call) is Doing.ACTS
+    assert judged(call) is Doing.ACTS
 
 
 @pytest.mark.parametrize(
