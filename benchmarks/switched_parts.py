@@ -28,8 +28,8 @@ from overhead import WORKLOADS, interpreter, missing
 PARTS = ("nothing", "inside", "probe", "steps", "reads", "optimizers", "beside")
 """Of ``programs/switching.py``: ``inside`` is all of the agent, ``beside`` the recorder and the samplers."""
 
-BEGIN_S = 12.0
-"""Before the first turn: imports, the first steps, and windows of torch's profiler."""
+BEGIN_S = 45.0
+"""Before the first turn: imports, the finer sampling of the first 30 s, and windows of torch's profiler, which are over then."""
 
 _OF_A_MEDIAN = 1.25
 """Standard error of a median over that of a mean, for many values of a normal distribution (the root of half of pi)."""
@@ -74,7 +74,7 @@ def turns_of(
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "turns.json"
         switched = [str(python), str(PROGRAMS / "switching.py"), "--tell", str(told)]
-        switched += ["--begin", f"{BEGIN_S:g}", "--turn", f"{wanted.turn:g}"]
+        switched += ["--begin", f"{wanted.begin:g}", "--turn", f"{wanted.turn:g}"]
         switched += [*(["--optimizer"] if wanted.program else []), "--parts", *wanted.parts, "--"]
         command = [*switched, str(program), *arguments]
         run(rlprof_run(Path(folder) / "run.rlprof", command=command), training_environment())
@@ -90,7 +90,10 @@ def main() -> None:
     parser.add_argument("--program", type=Path, help="one of your own, with a torch optimizer")
     parser.add_argument("--arguments", default="", help="of that program, in one string")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--seconds", type=float, default=120.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=150.0, help="of each run")
+    parser.add_argument(
+        "--begin", type=float, default=BEGIN_S, help="seconds before the first turn"
+    )
     parser.add_argument("--turn", type=float, default=0.1, help="seconds of a turn")
     parser.add_argument("--python", type=Path, help="interpreter of the programs; has psutil")
     wanted = parser.parse_args()

@@ -39,6 +39,9 @@ COUNTED_BY_S: Final = 60.0
 WAIT_S: Final = 0.2
 """How often it is looked whether something is due, while nothing is measured."""
 
+ENDS_WITHIN_S: Final = 3.0
+"""After it was asked to end; of a training that has not ended by then a line tells so."""
+
 RHYTHM_S: Final = 2.0
 """Time in which the rhythm of a program is listened to, and longer where it has none by then."""
 
@@ -95,6 +98,9 @@ class Conductor:
     _number: int = 0
     _held: list[tuple[PlannedFinding, PlannedOption]] = field(default_factory=list)
     _is_done: bool = False
+    _told_to_end_s: float | None = None
+    """When somebody else was first known to have asked the training to end (monotonic clock)."""
+    _has_told_that_it_waits: bool = False
     _end: TrainingEnd = field(default_factory=TrainingEnd)
 
     def turn(self, bench: Bench) -> float:
@@ -315,6 +321,11 @@ class Conductor:
 
     def _leave_to_its_end(self, bench: Bench, now_s: float) -> None:
         """Treat nothing any more: what the training does now, such as a last checkpoint, is done once."""
+        if self._told_to_end_s is None:
+            self._told_to_end_s = now_s
+        elif now_s - self._told_to_end_s >= ENDS_WITHIN_S and not self._has_told_that_it_waits:
+            self._has_told_that_it_waits = True
+            self.tell(words.waits_for_its_end())
         if bench.is_recorded:
             # Nothing was treated by now; and to ask for agents would end their stacks.
             return

@@ -87,6 +87,11 @@ def ends_training() -> str:
     return "all is measured; ends the training (--keep-going lets it train on)"
 
 
+def waits_for_its_end() -> str:
+    """A training may ignore what asks it to end."""
+    return "the training was told to end and goes on: nothing is tried any more, and rlprof waits for it (kill -KILL ends it)"
+
+
 def together(held: Sequence[tuple[PlannedFinding, PlannedOption]]) -> PlannedFinding:
     """All treatments that gained something, as one."""
     parts = [part for _, option in held for part in option.parts]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,30 +13,14 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Process, Thread
 from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
+from rlprof.recording.launched_programs import is_fork_server, is_spawned_by_joblib, service_of
 from rlprof.recording.mailbox import PROBE_STATE_TEXTS, MailboxReader
 from rlprof.recording.redaction.arguments import redact_arguments
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
 
-LEFT_OUT = {
-    r"multiprocessing\.resource_tracker": "the resource tracker of multiprocessing",
-    r"(joblib\.externals\.)?loky\.backend\.resource_tracker": "the resource tracker of loky",
-    r"multiprocessing\.forkserver": "the fork server of multiprocessing",
-    r"torch\._inductor\.compile_worker|.*/torch/_inductor/compile_worker/__main__\.py": (
-        "a compile worker of torch"
-    ),
-    r"tensorboard(\.main)?|.*/tensorboard": "TensorBoard",
-    r"wandb-service.*": "the service of Weights & Biases",
-}
-"""Service processes that are not sampled, by the program that they run (all of it)."""
-
-_SPAWNED = re.compile(r"(joblib\.externals\.)?loky\.backend\.popen_loky_posix")
-"""Programs whose processes are as those that multiprocessing spawns: joblib's workers."""
-
 NO_AGENT = "it ran without the agent (-E, -I, an environment of its own, or Python before 3.9)"
 """Why the scan had to find a process."""
-
-_IMPORTS_FROM = re.compile(r"from (?P<module>[\w.]+) import")
 
 COVERED = 0.5
 """A clock that stopped before it saw this part of a process's life has its reason told."""
@@ -175,7 +158,7 @@ class Census:
         tracked = self._live.get(pid)
         if tracked is not None:
             return tracked.process.fate != "left-out"
-        return procfs.is_python(pid) and _left_out(procfs.read_arguments(pid)) is None
+        return procfs.is_python(pid) and service_of(procfs.read_arguments(pid)) is None
 
     def announced(self, announcement: Announcement) -> TrackedProcess:
         """Take in a process that carries an agent."""
@@ -277,7 +260,7 @@ class Census:
     ) -> TrackedProcess:
         argv = procfs.read_arguments(pid)
         may_be_service = start_method not in ("root", "fork", "forkserver")
-        left_out = _left_out(argv) if may_be_service else None
+        left_out = service_of(argv) if may_be_service else None
         stat = procfs.read_stat(pid)
         process = Process(
             id=self._processes,
@@ -317,12 +300,10 @@ class Census:
             return "root"
         if announcement.start == "fork":
             parent = self._live.get(announcement.ppid)
-            from_server = parent is not None and _mentions(
-                parent.process.argv, "multiprocessing.forkserver"
-            )
+            from_server = parent is not None and is_fork_server(parent.process.argv)
             return "forkserver" if from_server else "fork"
-        is_spawned = announcement.start == "spawn" or _SPAWNED.fullmatch(
-            _program(procfs.read_arguments(announcement.pid))
+        is_spawned = announcement.start == "spawn" or is_spawned_by_joblib(
+            procfs.read_arguments(announcement.pid)
         )
         return "spawn" if is_spawned else "subprocess"
 
@@ -371,33 +352,3 @@ def _is_late(tracked: TrackedProcess, pid: int) -> bool:
     return tracked.mailbox is None and tracked.process.argv == redact_arguments(
         procfs.read_arguments(pid)
     )
-
-
-def _left_out(argv: tuple[str, ...]) -> str | None:
-    program = _program(argv)
-    for pattern, what in LEFT_OUT.items():
-        if re.fullmatch(pattern, program):
-            return what
-    return None
-
-
-def _program(argv: tuple[str, ...]) -> str:
-    """Return what an interpreter was told to run: a module, a script, or the module that ``-c`` code
-    imports from. The process's title where that was rewritten.
-    """
-    words = iter(argv[1:])
-    for word in words:
-        if word == "-m":
-            return next(words, "")
-        if word == "-c":
-            imported = _IMPORTS_FROM.match(next(words, ""))
-            return "" if imported is None else imported["module"]
-        if word in ("-W", "-X"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-    return argv[0] if argv else ""
-
-
-def _mentions(argv: tuple[str, ...], mark: str) -> bool:
-    return any(mark in argument for argument in argv)

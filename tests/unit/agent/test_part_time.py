@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.counted import part_time
+from rlprof.agent.inject.rlprof_agent.counted import call_costs, part_time
 from rlprof.agent.inject.rlprof_agent.counted.calls import cost_of_a_call
 from rlprof.agent.inject.rlprof_agent.counted.part_time import (
     AWAY,
@@ -63,9 +63,9 @@ class Training:
     def longer_ns(self, way: int) -> float:
         """How much longer a call takes that is counted in a way."""
         if way in (AWAY, DIRECT):
-            return part_time.IN_BETWEEN * BRIEF_NS if way == DIRECT else 0.0
-        in_a_row_ns = BRIEF_NS if way == BRIEF else part_time.LOOKING * BRIEF_NS
-        return part_time.longer_ns(in_a_row_ns, self.call_ns)
+            return call_costs.IN_BETWEEN * BRIEF_NS if way == DIRECT else 0.0
+        in_a_row_ns = BRIEF_NS if way == BRIEF else call_costs.LOOKING * BRIEF_NS
+        return call_costs.longer_ns(in_a_row_ns, self.call_ns)
 
     def works(self, turns: int, *, part: float = 1.0) -> None:
         """For so many turns, ``part`` of each in these calls."""
@@ -219,7 +219,7 @@ def test_what_counting_has_cost_is_told_by_the_number_of_calls(monkeypatch):
 
     assert part_time.cost_ns() == 0
     calls[0] = 50
-    told = 50 * 100 * part_time.LOOKING * part_time.IN_BETWEEN
+    told = 50 * 100 * call_costs.LOOKING * call_costs.IN_BETWEEN
     assert part_time.cost_ns() == pytest.approx(told, abs=1)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from rlprof.errors import MeasureError, RlprofError
 from rlprof.experiments import conductor as module
+from rlprof.experiments import words
 from rlprof.experiments.conductor import (
     COUNTED_BY_S,
     FIRST_PLAN_S,
@@ -722,3 +723,16 @@ def test_once_somebody_ends_the_training_nothing_is_treated_any_more(play):
     assert world.ended_s == []
     conductor.target_ended(world)
     assert len(conductor.experiments) == 1
+
+
+@pytest.mark.parametrize(("goes_on_s", "lines"), [(1, 0), (10, 1)])
+def test_a_training_that_goes_on_once_it_was_told_to_end_is_told_once(play, goes_on_s, lines):
+    world = World({"first": 0.5}, [ONE])
+
+    def interrupts(_: Conductor) -> bool:
+        world.is_told_to_end = world.elapsed_s > 15
+        return world.elapsed_s > 15 + goes_on_s
+
+    _, told = play(world, stop=interrupts)
+
+    assert told.count(words.waits_for_its_end()) == lines

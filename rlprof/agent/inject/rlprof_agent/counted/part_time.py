@@ -15,6 +15,7 @@ from _thread import allocate_lock
 from .. import layout
 from ..counters import so_far
 from ..real import os, time
+from .call_costs import IN_BETWEEN, LOOKING, longer_ns
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -35,17 +36,6 @@ RESTING_COST = 0.002
 """The same where next to no call is a step: vector environments make the steps, and count them."""
 _FEW, _TO_TELL = 0.01, 1000
 """Most part of the calls that are steps there, and calls that it takes to tell."""
-IN_BETWEEN, _TIGHT_NS = 2.2, 400
-"""Time of calls of ours in between the program's, over what they take in a row, where they are timed; and so many ns of the program's in between, at which
-half of the difference is reached. Of 43 ns in a row became 46 in between 115, 78 in between 675, 63 in between 788 and 95 in between 1168 (2026-11-28,
-by the steps of turns that were not counted).
-"""
-_WARM_NS, _COLD_PART, _MOST_COLD_NS = 20_000, 0.03, 2_400.0
-"""What a call takes on top where the program does much else in between, as a part of the time in between that exceeds the first figure, and at most:
-counting has to come back into the caches. Of 118 µs a step, most of them torch's, it took 2.8 (2026-11-28); of 2 µs of plain Python what a trial says.
-"""
-LOOKING = 4.3
-"""How many times what a call costs without a look at where it comes from it costs with one: 3.5 to 6.3 in the same loops."""
 _ONE_LOOKS = 4
 """Counted turns of which one looks."""
 _MOST_TURNS = 200
@@ -149,13 +139,6 @@ def stop() -> None:
     for each in _all:
         each.put(AWAY)
     _all.clear()
-
-
-def longer_ns(call_ns: float, between_ns: float) -> float:
-    """Return by how much a counted call takes longer in between so much time of the program's, where it takes ``call_ns`` in a row."""
-    is_apart = between_ns**2 / (between_ns**2 + _TIGHT_NS**2)
-    warm_ns = call_ns * (1 + (IN_BETWEEN - 1) * is_apart)
-    return warm_ns + min(_COLD_PART * max(0.0, between_ns - _WARM_NS), _MOST_COLD_NS)
 
 
 class PartTime:
