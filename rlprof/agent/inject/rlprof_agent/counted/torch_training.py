@@ -30,7 +30,7 @@ _captured = [0]
 
 
 class _ForTheAgent:
-    """What a hook has the agent do. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
+    """Acts for the agent in a hook. Pickled with it, as cloudpickle sends a program's own class of optimizers by value, it does nothing:
     where it is loaded there may be no agent.
     """
 
@@ -49,7 +49,7 @@ class _ForTheAgent:
 
 
 class _StepLooks:
-    """What is done at a step of an optimizer beside counting it. An instrument of the program's own would see that."""
+    """Looks at steps of optimizers more closely than to count them. An instrument of the program's own would see that."""
 
     def __init__(self) -> None:
         self.looks: list[_ForTheAgent] = []
