@@ -54,11 +54,20 @@ PLUMBING: Final = Range(0.0, 0.9)
 """Part of the locks and wake-ups around large messages that goes: a pipe holds 64 KiB, so one of 1 MiB
 wakes the other side sixteen times. Those of a short message stay."""
 
+AROUND_TENSORS: Final = calibrated(
+    Range(0.0, 0.95),
+    unit="part of the time",
+    source="benchmarks/programs/pairs/tensors_in_messages.py: of 1 050 µs for two small arrays and a tensor of one number 60 stay",
+    date="2026-11-29",
+)
+"""Part of the rest of such a message's way that goes: its descriptor is asked for by a connection of its own, and its memory is made and let
+go in C."""
+
 TENSORS: Final = calibrated(
-    Range(0.6, 0.95),
+    Range(0.75, 0.99),
     unit="part of the pickling",
-    source="opening, passing and mapping a descriptor costs 100 to 300 µs however small the tensor",
-    date="2026-11-21",
+    source="opening, passing and mapping a descriptor costs 100 to 300 µs however small the tensor, and a number in a message 1",
+    date="2026-11-29",
 )
 """Removable where tensors go as file descriptors; an index into tensors that were shared once costs a short
 message."""
@@ -96,19 +105,22 @@ def detect(profile: Profile) -> Iterable[Finding]:
     traffic = _large_traffic(profile)
     weights = frozenset().union(*published.lines.values())
     nodes = (moved if traffic.senders else tensors) - weights
-    plumbing = frozenset(transport) - moved if traffic.senders else frozenset()
     busy = _busy_us(profile, nodes, published)
     working = sum(activity.wall_us - activity.idle_us for activity in profile.activities)
     about_tensors = _busy_us(profile, tensors - weights, published) >= MIN_TENSOR_PART * busy
     if not busy or busy < MIN_SHARE * working or not (traffic.senders or about_tensors):
         return
-    removable = TENSORS if about_tensors else _removable(traffic)
+    removable, rest = TENSORS, AROUND_TENSORS
+    if not about_tensors:
+        removable, rest = _removable(traffic), PLUMBING
+    around = frozenset(transport) - nodes - weights
     yield Finding(
         title=_title(traffic, about_tensors=about_tensors),
         savings=(
-            *_waits(profile, nodes | plumbing, nodes, removable),
+            *(_waits_for_storage(profile, tensors - weights) if about_tensors else ()),
+            *_waits(profile, nodes | around, nodes, removable, rest.high),
             *_savings(profile, nodes, published, removable),
-            *working_time(profile.steady, plumbing, profile.wait_kinds, PLUMBING),
+            *working_time(profile.steady, around, profile.wait_kinds, rest),
         ),
         locations=_locations(profile, nodes),
         evidence=tuple(_evidence(profile, traffic, busy / max(1, working), tensors - weights)),
@@ -155,11 +167,22 @@ def _removable(traffic: _Traffic) -> Range:
     return Range(max(0.0, 1 - 1.2 * short - SHARED_COPY), 1 - 0.5 * short)
 
 
+def _waits_for_storage(profile: Profile, tensors: frozenset[int]) -> Iterable[Saving]:
+    """Return what the critical threads wait until a thread of the sender's has handed a descriptor over: without tensors nobody asks for one."""
+    waiting = frozenset(node for node in tensors if profile.wait_kinds.get(node) in FOR_OTHERS)
+    if waiting:
+        yield Saving(waiting, TENSORS)
+
+
 def _waits(
-    profile: Profile, transport: frozenset[int], moved: frozenset[int], removable: Range
+    profile: Profile,
+    transport: frozenset[int],
+    moved: frozenset[int],
+    removable: Range,
+    most: float,
 ) -> Iterable[Saving]:
     """Return what the critical threads wait for messages, while nobody works: each of them may wait for as long as one message is
-    moved, by a thread that sends or by another that reads from the same queue.
+    moved, by a thread that sends or by another that reads from the same queue, but no more than ``most`` of it goes.
     """
     tree, kinds = profile.steady, profile.wait_kinds
     waiting = frozenset(node for node in transport if kinds.get(node) in FOR_OTHERS)
@@ -173,7 +196,7 @@ def _waits(
     )
     if idle and moving:
         busy = (wall - idle) / wall
-        goes = min(PLUMBING.high, moving / idle) * idle / wall
+        goes = min(most, moving / idle) * idle / wall
         yield Saving(waiting, Range(removable.low * busy, removable.high * busy + goes))
 
 

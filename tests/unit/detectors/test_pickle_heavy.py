@@ -41,6 +41,7 @@ READ = (
 )
 UPDATE = TRAIN.at("update(batch)", "train")
 REDUCE = f"{SITE}/torch/multiprocessing/reductions.py:613 reduce_storage"
+RECEIVE = f"{CONNECTION}:395 Connection._recv"
 MIB = 1024 * 1024
 
 
@@ -141,6 +142,19 @@ def test_tensors_sent_one_by_one_need_no_counts():
 
     assert finding.title == "each tensor goes to other processes in memory of its own"
     assert "20 % of the busy time opens, passes and maps" in finding.evidence[1]
+
+
+def test_what_is_waited_for_a_descriptor_goes_with_the_tensors():
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "8"}).process("main", steps=1_000)
+    run.spends(2.0, *UNPICKLE, REDUCE).spends(4.0, *UNPICKLE, REDUCE, RECEIVE, idle=True)
+    run.spends(4.0, UPDATE)
+    run.process("worker").spends(0.1, *PUT).spends(9.9, idle=True)
+
+    priced = ranked(run, TRAIN)[0]
+
+    assert priced.finding.detector == "pickle-heavy"
+    assert priced.saved_share.low > 0.3
+    assert priced.saved_share.high > 0.6
 
 
 def test_weights_are_another_finding():
