@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,6 +80,10 @@ _TENSOR_FILES: Final = (
     "multiprocessing/resource_sharer.py",
     "torch/storage.py",
 )
+
+_GIVE_TASKS: Final = frozenset(
+    {"apply", "apply_async", "imap", "imap_unordered", "map", "map_async", "starmap", "starmap_async"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +225,32 @@ def _savings(
 
 
 def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
-    """The user's lines that send and take; what the threads of queues do is for those that put."""
+    """The user's lines that send and take; what threads of queues and pools do, and workers of pools around their tasks, is for those that hand
+    over.
+    """
     weights: dict[Line, float] = defaultdict(float)
+    beside: dict[int, float] = defaultdict(float)
+    handed: dict[int, dict[Line, float]] = {}
+    of_workers = 0.0
     for activity in profile.activities:
         lines = UserLines.of(profile, activity.tree)
-        costs = activity.tree.self_costs()
-        own = lines.times((node, cost.busy_us) for node, cost in costs if node in nodes)
+        costs = [(node, cost.busy_us) for node, cost in activity.tree.self_costs() if node in nodes]
+        around_tasks = _around_tasks(activity.tree, lines)
+        own = lines.times((node, us) for node, us in costs if node not in around_tasks)
         for line, us in own.items():
             weights[line] += us
-    for line, us in _fed_by(profile, nodes).items():
-        weights[line] += us
+        of_workers += sum(us for node, us in costs if node in around_tasks)
+        if activity.is_main:
+            handed[activity.process] = _lines_that_hand_over(activity, profile)
+        else:
+            beside[activity.process] += sum(us for _, us in costs)
+    for process, us in beside.items():
+        _share_out(us, handed.get(process, {}), weights)
+    everywhere: dict[Line, float] = defaultdict(float)
+    for by_line in handed.values():
+        for line, us in by_line.items():
+            everywhere[line] += us
+    _share_out(of_workers, everywhere, weights)
     whole = max(
         profile.critical.wall_us,
         sum(main_activity.wall_us for main_activity in profile.activities if main_activity.is_main),
@@ -239,36 +259,35 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
     return lines.shown_locations(weights, max(1, whole))
 
 
-def _fed_by(profile: Profile, nodes: frozenset[int]) -> Mapping[Line, float]:
-    """Busy time of the queues' threads, by the lines that put into queues in the same process."""
-    beside: dict[int, int] = defaultdict(int)
-    puts: dict[int, dict[Line, float]] = {}
-    for activity in profile.activities:
-        if activity.is_main:
-            puts[activity.process] = _put_lines(activity, profile)
-        else:
-            beside[activity.process] += sum(
-                cost.busy_us for node, cost in activity.tree.self_costs() if node in nodes
-            )
-    fed: dict[Line, float] = defaultdict(float)
-    for process, us in beside.items():
-        total = sum(puts.get(process, {}).values())
-        for line, part in puts.get(process, {}).items():
-            fed[line] += us * part / total
-    return fed
+def _share_out(us: float, among: Mapping[Line, float], weights: dict[Line, float]) -> None:
+    total = sum(among.values())
+    for line, part in among.items():
+        weights[line] += us * part / total
 
 
-def _put_lines(activity: Activity, profile: Profile) -> dict[Line, float]:
-    """Wall time of the lines that put into queues."""
+def _around_tasks(tree: CallTree, lines: UserLines) -> frozenset[int]:
+    """Nodes of a pool's worker outside of the tasks: of a forked one, the stacks go on to the line that made the pool."""
+    roots = [number for number, _, frame in tree.nodes if _is_of(frame, "pool.py", {"worker"})]
+    inside = below(tree.nodes, roots) if roots else ()
+    return frozenset(node for node in inside if lines.owner(node) not in inside)
+
+
+def _lines_that_hand_over(activity: Activity, profile: Profile) -> dict[Line, float]:
+    """Wall time of the lines that put into queues, or give a pool its tasks."""
     tree = activity.tree
-    lines = UserLines.of(profile)
-    costs = tree.self_costs()
-    return lines.times((node, cost.wall_us) for node, cost in costs if _puts(tree.frame(node)))
+    lines = UserLines.of(profile, tree)
+    handing = [number for number, _, frame in tree.nodes if _hands_over(frame)]
+    inside = below(tree.nodes, handing) if handing else ()
+    return lines.times((node, cost.wall_us) for node, cost in tree.self_costs() if node in inside)
 
 
-def _puts(frame: Frame) -> bool:
-    is_queue = frame.file.replace("\\", "/").endswith("multiprocessing/queues.py")
-    return is_queue and last_name(frame.function) == "put"
+def _hands_over(frame: Frame) -> bool:
+    return _is_of(frame, "queues.py", {"put"}) or _is_of(frame, "pool.py", _GIVE_TASKS)
+
+
+def _is_of(frame: Frame, file: str, functions: Collection[str]) -> bool:
+    is_file = frame.file.replace("\\", "/").endswith(f"multiprocessing/{file}")
+    return is_file and last_name(frame.function) in functions
 
 
 def _title(traffic: _Traffic, *, about_tensors: bool) -> str:
@@ -310,7 +329,7 @@ def _fix(*, about_tensors: bool) -> str:
             "large tensors once, before the workers start (tensor.share_memory_()), write into them in place, and send only indices."
         )
     return (
-        "Send only what is read at the other end: an info that nobody looks at is pickled, too. Hand over once what every task is sent alike (Pool(initializer=...)). "
+        "Send only what is read at the other end: an info that nobody looks at is pickled, too. Hand over once what every task is sent alike, such as the object of a method that is the task (Pool(initializer=...)). "
         "Write what changes into arrays in shared memory (multiprocessing.RawArray or shared_memory with np.frombuffer), and send only the number of the slot."
     )
 

@@ -51,11 +51,15 @@ def _calls_of(module: SourceModule, first_line: int) -> tuple[StepCall, ...]:
         return listed
     of_class = _of_class(module, function) or of_function
     calls = []
-    for statement, (target, call, method) in unpacked.items():
-        is_of_object = any("self." in name for name in (target, ast.unparse(method.value)))
-        around = of_class if is_of_object else of_function
-        calls.append(_step_call(statement, target, call, method, around))
-    return (*(call for call in calls if call), *listed)
+    for statement, (targets, call, method) in unpacked.items():
+        for target in targets:
+            is_of_object = any("self." in name for name in (target, ast.unparse(method.value)))
+            around = of_class if is_of_object else of_function
+            step = _step_call(statement, target, call, method, around)
+            if step is not None:
+                calls.append(step)
+                break
+    return (*calls, *listed)
 
 
 class FunctionStep(NamedTuple):
@@ -127,25 +131,28 @@ def _follows_from_itself(statement: Statement, around: Sequence[_Assignment]) ->
     )
 
 
-def _unpacked_call(statement: Statement) -> tuple[str, ast.Call, ast.Attribute] | None:
-    """The first of several targets, and the call of a method whose result is unpacked into them."""
+def _unpacked_call(statement: Statement) -> tuple[list[str], ast.Call, ast.Attribute] | None:
+    """The targets that may be the observation, and the call of a method whose result is unpacked into them: the first, or one behind
+    the third where environments begin anew by themselves and hand out what they begin with.
+    """
     match _unpacked(statement):
-        case (first, *_), ast.Call(func=ast.Attribute() as function) as call:
+        case (first, _, _, *others), ast.Call(func=ast.Attribute() as function) as call:
             if isinstance(function.value, ast.Name) and function.value.id == "self":
                 return None  # A part of the object's own work.
-            others = [node for node in ast.walk(call) if isinstance(node, ast.Attribute)]
-            is_alone = sum(node.attr == function.attr for node in others) == 1
-            return (first, call, function) if is_alone else None
+            attributes = [node for node in ast.walk(call) if isinstance(node, ast.Attribute)]
+            is_alone = sum(node.attr == function.attr for node in attributes) == 1
+            return ([first, *others], call, function) if is_alone else None
     return None
 
 
 def _unpacked(statement: Statement) -> tuple[list[str], ast.Call] | None:
-    """The first three of at least as many targets, and the call whose result is unpacked into them."""
+    """Three targets or more, and the call whose result is unpacked into them; without one that takes what is left."""
     match statement.node:
         case ast.Assign(
-            targets=[ast.Tuple(elts=[first, second, third, *_])], value=ast.Call() as call
+            targets=[ast.Tuple(elts=[first, second, third, *others])], value=ast.Call() as call
         ) if not any(isinstance(each, ast.Starred) for each in (first, second, third)):
-            return [ast.unparse(each) for each in (first, second, third)], call
+            plain = [each for each in others if not isinstance(each, ast.Starred)]
+            return [ast.unparse(each) for each in (first, second, third, *plain)], call
     return None
 
 

@@ -19,6 +19,10 @@ TRAIN = Script(
         weights = model.state_dict()
         queue.put(weights)
 
+    def evolve(task, tasks):
+        with Pool() as pool:
+            pool.map(task, tasks)
+
     def train(rollouts):
         while True:
             batch = rollouts.get()
@@ -40,6 +44,10 @@ READ = (
     f"{CONNECTION}:395 Connection._recv",
 )
 UPDATE = TRAIN.at("update(batch)", "train")
+POOL = f"{STDLIB}/multiprocessing/pool.py"
+POOL_MAP = TRAIN.at("pool.map", "evolve")
+MAKES_POOL = TRAIN.at("with Pool", "evolve")
+SEND = f"{CONNECTION}:384 Connection._send"
 REDUCE = f"{SITE}/torch/multiprocessing/reductions.py:613 reduce_storage"
 RECEIVE = f"{CONNECTION}:395 Connection._recv"
 MIB = 1024 * 1024
@@ -71,6 +79,19 @@ def test_finds_large_messages_and_the_lines_that_send_and_take_them():
     assert "400 messages of 1.0 MiB on average" in finding.evidence[1]
     assert "409.6 KiB per step" in finding.evidence[1]
     assert "shared memory" in finding.fix
+
+
+def test_what_a_pool_moves_is_of_the_line_that_gives_it_its_tasks():
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "8"}).process("main", steps=1_000)
+    run.counts("ipc_messages", 400).counts("ipc_bytes", 400 * MIB)
+    run.spends(8.0, POOL_MAP, f"{POOL}:367 Pool.map", idle=True).spends(2.0, UPDATE)
+    run.thread("Thread-1 (_handle_tasks)").spends(5.0, f"{POOL}:540 Pool._handle_tasks", SEND)
+    run.process("worker").spends(3.0, MAKES_POOL, f"{POOL}:114 worker", RECEIVE)
+    run.spends(7.0, MAKES_POOL, f"{POOL}:125 worker", *COLLECT)
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [TRAIN.line("pool.map")]
 
 
 def test_silent_just_under_its_threshold():

@@ -39,6 +39,15 @@ STEPS = {
                 if late:
                     x = flat(env.reset()[0])
         """,
+    "what a new episode begins with stands last": """
+        def train(worlds, net, ring):
+            seen = worlds.observe()
+            while True:
+                moves = net.greedy(seen)
+                after, gain, caught, over, fresh = worlds.step(moves)  # here
+                ring.add(seen, moves, gain, after, caught)
+                seen = fresh
+        """,
     "an episode": """
         def train(world, policy):
             while True:
