@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -752,6 +753,26 @@ def small_arrays_in_a_loop() -> Iterator[Replacement]:
                 )
 
 
+def a_few_numbers() -> Iterator[Replacement]:
+    """Arrays of a few numbers, or lists that are gone through item by item."""
+    for numbers in (1, 2, 3, 4, 8):
+        x, y = np.random.default_rng(0).random((2, numbers))
+        xs, ys = x.tolist(), y.tolist()
+        for what, now, instead in (
+            ("0.9 * x + 0.1 * y", lambda x, y: 0.9 * x + 0.1 * y, lambda x, y: [0.9 * a + 0.1 * b for a, b in zip(x, y, strict=True)]),
+            ("np.sin", lambda x, _: np.sin(x), lambda x, _: [math.sin(a) for a in x]),
+            ("np.clip", lambda x, _: np.clip(x, -1, 1), lambda x, _: [min(max(a, -1), 1) for a in x]),
+            ("np.mean", lambda x, _: np.mean(x), lambda x, _: sum(x) / len(x)),
+            ("np.linalg.norm", lambda x, _: np.linalg.norm(x), lambda x, _: math.hypot(*x)),
+        ):  # fmt: skip
+            yield Replacement(
+                "numpy-tiny-ops",
+                f"{what} of {numbers}, plain Python",
+                lambda x=x, y=y, now=now: now(x, y),
+                lambda x=xs, y=ys, instead=instead: instead(x, y),
+            )
+
+
 def dense_traces() -> Iterator[Replacement]:
     """Traces of a whole table, and of the last hundred entries that were visited."""
     for numbers in (10_000, 50_000, 200_000):
@@ -780,7 +801,7 @@ CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(acting, optimizer_steps, target_updates),
-    *(copies, joins, small_arrays_in_a_loop),
+    *(copies, joins, a_few_numbers, small_arrays_in_a_loop),
     *(recurrent_steps, layers_around_recurrent_steps, histories),
     *(
         checks_for_nan,

@@ -45,6 +45,14 @@ LINE_REMOVABLE: Final = calibrated(
 """Part of the line's own time, which holds what numpy does in C. And what numpy gives back is numpy's own
 number, slower in all that follows than a float."""
 
+OF_SEVERAL: Final = calibrated(
+    Range(0.0, 0.7),
+    unit="part of the time",
+    source="benchmarks/replacements.py, numpy 2.4: of sums, sines and bounds of eight numbers 0.62 to 1.07 is left, item by item",
+    date="2026-11-29",
+)
+"""Part of either where the result is five to eight numbers: Python takes its time for each of them."""
+
 LOOPED: Final = calibrated(
     Range(0.7, 0.98),
     unit="part of the loop's time",
@@ -100,6 +108,8 @@ class _Search(SteadySearch):
         self.inside: set[int] = set()
         """Nodes of numpy's own functions."""
         self.on_lines: set[int] = set()
+        self.of_several: set[int] = set()
+        """Nodes of either whose results are more than a handful of numbers."""
         self.weights: dict[Line, float] = defaultdict(float)
         self.names: dict[str, float] = defaultdict(float)
         self._least_us = LEAST_SAMPLES * profile.critical.sample_interval_us
@@ -133,13 +143,16 @@ class _Search(SteadySearch):
         seen = calls_by_size(statements, known, self.lines.module(frame.file))
         if by_text is None:
             whole = seen.is_whole
-            return SmallCalls(seen.small, frozenset(), whole, seen.small) if seen.small else None
+            if not seen.small:
+                return None
+            return SmallCalls(seen.small, frozenset(), whole, seen.small, seen.several)
         names = (by_text.names | seen.small) - seen.large
         return SmallCalls(
             names,
             by_text.likely - names - seen.large,
             by_text.is_whole or seen.is_whole,
             seen.small,
+            seen.several,
         )
 
     def _around(self, frame: Frame) -> Mapping[str, Value]:
@@ -161,6 +174,7 @@ class _Search(SteadySearch):
             if is_counted or self._is_overhead(working, unless_seen=name in calls.names):
                 inside = working + self._below(called.dispatchers)
                 self.inside.update(inside)
+                self.of_several.update(inside if name in calls.several else ())
                 call_us = self.tree.cost_of(inside).wall_us
                 us += call_us
                 self.names[name] += call_us
@@ -170,6 +184,7 @@ class _Search(SteadySearch):
         if calls.is_whole and not refuted and (confirmed or not calls.likely):
             own_us = self.tree.self_cost(node).wall_us
             self.on_lines.add(node)
+            self.of_several.update([node] if calls.several else ())
             us += own_us
             for name in calls.names or calls.likely:
                 self.names[name] += own_us / len(calls.names or calls.likely)
@@ -277,8 +292,9 @@ def _on_numbers(profile: Profile, told: frozenset[int]) -> Iterable[Finding]:
         savings=tuple(
             Saving(frozenset(nodes), removable)
             for nodes, removable in (
-                (search.inside, CALL_REMOVABLE),
-                (search.on_lines, LINE_REMOVABLE),
+                (search.inside - search.of_several, CALL_REMOVABLE),
+                (search.on_lines - search.of_several, LINE_REMOVABLE),
+                (search.of_several, OF_SEVERAL),
             )
             if nodes
         ),

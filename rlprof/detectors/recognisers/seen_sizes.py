@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.small_arrays import (
+    A_HANDFUL,
     ARRAY,
     FEW,
     OF_SHAPE,
     SCALAR_CALLS,
+    TO_ONE_NUMBER,
     elements_of,
 )
 from rlprof.source.value import Value
@@ -35,6 +37,8 @@ class SeenSizes(NamedTuple):
     large: frozenset[str]
     is_whole: bool
     """True if nothing else is called."""
+    several: frozenset[str]
+    """Those of the small ones that give more than a handful of numbers."""
 
 
 def calls_by_size(
@@ -42,6 +46,7 @@ def calls_by_size(
 ) -> SeenSizes:
     small: set[str] = set()
     large: set[str] = set()
+    several: set[str] = set()
     is_whole = True
     for statement in statements:
         for call in statement.calls():
@@ -54,6 +59,7 @@ def calls_by_size(
                     is_whole = False
                 elif name not in _VIEWS:
                     (small if numbers <= FEW else large).add(name)
+                    several |= {name} if numbers > A_HANDFUL else set()
                 continue
             if not called.name.startswith("numpy.") or not call.args:
                 is_whole = is_whole and (name in SCALAR_CALLS | {"min", "max"} or called.is_python)
@@ -73,8 +79,13 @@ def calls_by_size(
             else:
                 is_few = numbers <= FEW and not _works_on_columns(given, statement.function)
                 (small if is_few else large).add(name)
+                is_one = numbers <= A_HANDFUL or _is_an_item(given, known)
+                several |= set() if is_one else {name}
     return SeenSizes(
-        frozenset(small - large), frozenset(large), is_whole and bool(small) and not large
+        frozenset(small - large),
+        frozenset(large),
+        is_whole and bool(small) and not large,
+        frozenset((several & small) - large - TO_ONE_NUMBER),
     )
 
 
@@ -96,6 +107,15 @@ def _is_of_array(call: ast.Call, called: Callee) -> bool:
         return called.name.startswith(_METHOD)
     is_computed = isinstance(receiver(call), ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call)
     return is_computed and called_name(call) in _METHODS
+
+
+def _is_an_item(expression: ast.expr, known: Mapping[str, Value]) -> bool:
+    """Tell whether it is one number of an array, ``x[0]``."""
+    match expression:
+        case ast.Subscript(value=whole, slice=ast.Constant(int())):
+            value = value_of(whole, known)
+            return value is not None and value.shape is not None and len(value.shape) == 1
+    return False
 
 
 def _seen_numbers(

@@ -31,6 +31,15 @@ FEW: Final = calibrated(
 )
 """Elements up to which plain Python is quicker."""
 
+A_HANDFUL: Final = calibrated(
+    4,
+    unit="elements",
+    source="benchmarks/replacements.py, numpy 2.4: of 0.9 * x + 0.1 * y of 3, 4 and 8 numbers 0.47, 0.50 and 0.62 is left, of np.clip 0.41, 0.50 and 0.90; "
+    "of a step on arrays of three 0.14 (benchmarks/programs/pairs/numpy_tiny_ops.py), of one on arrays of eight more than half",
+    date="2026-11-29",
+)
+"""Elements up to which it is quicker by far, item by item."""
+
 _ON_VALUES: Final = frozenset(
     {
         "clip",
@@ -97,7 +106,14 @@ class SmallCalls:
     """True if nothing else is called on its lines but what costs next to nothing."""
     counted: frozenset[str] = frozenset()
     """Those of the ``names`` whose numbers were seen."""
+    several: frozenset[str] = frozenset()
+    """Those that were seen to give more than ``A_HANDFUL`` of numbers, for each of which Python takes its time, too: ``clip``, and not ``mean``."""
 
+
+TO_ONE_NUMBER: Final = frozenset(
+    {"all", "any", "argmax", "argmin", "average", "dot", "max", "mean", "median", "min", "norm", "prod", "ptp", "std", "sum", "var", "vdot"}
+)  # fmt: skip
+"""Functions that make one number of several, which Python has as well: ``sum(x) / len(x)``."""
 
 ARITHMETIC: Final = "arithmetic"
 """Stands for the operators in the names of calls: ``self.position + self.speed`` of a few numbers."""
