@@ -7,6 +7,7 @@ from rlprof.detectors.numpy_tiny_ops import (
     DETECTOR,
     LINE_REMOVABLE,
     MIN_SHARE,
+    OF_SEVERAL,
 )
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
@@ -404,6 +405,36 @@ def test_an_array_between_bounds_is_as_long_as_they_say():
     )
 
     assert detect(DETECTOR, run, script) == []
+
+
+LEGS = Script(
+    "legs.py",
+    """
+    import numpy as np
+
+    class Legs:
+        def step(self, push):
+            self.force = np.clip(push, -1, 1)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "removable"), [(1, LINE_REMOVABLE), (4, LINE_REMOVABLE), (8, OF_SEVERAL)]
+)
+def test_of_more_than_a_handful_of_numbers_less_goes(numbers, removable):
+    line = LEGS.at("np.clip", "Legs.step")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    run.sees(
+        line,
+        push=f"type=numpy.ndarray shape={numbers} dtype=f8",
+        np__clip="type=function function=numpy.clip",
+    )
+
+    (finding,) = detect(DETECTOR, run, LEGS)
+
+    assert [saving.removable for saving in finding.savings] == [removable]
 
 
 HOPPER = Script(
