@@ -88,7 +88,7 @@ def ends_training() -> str:
 
 
 def waits_for_its_end() -> str:
-    """A training may ignore what asks it to end."""
+    """Tell of a training that may ignore what asks it to end."""
     return "the training was told to end and goes on: nothing is tried any more, and rlprof waits for it (kill -KILL ends it)"
 
 
