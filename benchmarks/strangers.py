@@ -2,10 +2,11 @@
 
     python benchmarks/strangers.py DIR... [--rounds 3] [--seconds 8] [--keep RUNS]
 
-Each folder has a ``slow.py`` with one fault, a ``fast.py`` without it, and a ``truth.json`` with what is wrong (``cause``) and the ids
-of the findings that say so (``right``; empty where rlprof knows no such cause), and ``waits`` where the fault waits rather than works. The truth is the one against the other, run in
-turns without rlprof; the prediction is one recording. The fixed program is recorded, too: it is healthy, and what it is told is listed
-to be read by hand. A program that somebody has looked at to mend rlprof is spent: its figures count no more.
+Each folder has a ``slow.py`` with one fault, a ``fast.py`` without it, and a ``truth.json`` with what is wrong (``cause``), the ids
+of the findings that say so (``right``; empty where rlprof knows no such cause), and ``waits`` where the fault waits rather than works,
+or works in a thread beside: the truth is by wall time then, else by CPU time. It is the one against the other, run in turns without
+rlprof; the prediction is one recording. The fixed program is recorded, too: it is healthy, and what it is told is listed to be read by
+hand. A program that somebody has looked at to mend rlprof is spent: its figures count no more.
 """
 
 from __future__ import annotations
