@@ -40,6 +40,9 @@ SILENT_US = 1_000_000
 """A main thread without a tick for so long has none: before Python 3.13 austin says nothing of a
 process that sleeps from the start. Its time is then the scheduler's, its stack not known."""
 
+MOST_ID = 2**31 - 1
+"""Largest id of a thread, an ``int`` of C. One that has just begun or ended may be read with what lies in its memory then."""
+
 BUSY_SHARE = 0.1
 """Share of a window, from which on a thread counts as busy."""
 
@@ -112,6 +115,8 @@ class TrackedProcess:
         self._stacks = stacks
         self._new_thread = new_thread
         self._threads: dict[int, _ThreadState] = {}
+        self._has_kernel_ids = False
+        """True once the main thread was told by its id of the kernel's."""
         self._trust = ClockTrust(stacks.callers)
         self._late = LateLooks(stacks)
         self._misread = MisreadFiles(stacks.known)
@@ -224,7 +229,11 @@ class TrackedProcess:
             parse = sampler.reader.parse
             stacks = [(parse(key), time) for key, time in sampler.reader.drain().items()]
             with_frames = {stack.tid for stack, _ in stacks if stack.frames}
+            # Where none is told by the kernel's id, as of a libc that austin does not know, they are all that there is.
+            self._has_kernel_ids |= self.pid in with_frames
             for stack, time in stacks:
+                if stack.tid > MOST_ID and self._has_kernel_ids:
+                    continue
                 # A thread that is about to start shows as an empty stack under its creator's id.
                 if not stack.frames and not stack.is_torn and stack.tid in with_frames:
                     continue

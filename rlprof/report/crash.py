@@ -63,14 +63,15 @@ def crash_of(recording: Recording, profile: Profile, at_pace: Recording) -> Cras
 
 
 def _ended_as_told(recording: Recording) -> bool:
-    """Tell whether it was told to end, and did; or was killed for that it did not."""
+    """Tell whether it was told to end, and did; or was killed for that it did not. ``rlprof try`` stops recording before it ends a training:
+    the clock stands still from then on, and nobody else waits.
+    """
     run = recording.run
     if run.told_to_end_us is None:
         return False
     signum = signal_of(run.exit_code)
-    return signum is None or (
-        signum is SIGKILL and run.wall_us - run.told_to_end_us >= _PATIENCE_US
-    )
+    waited_us = run.wall_us - run.told_to_end_us
+    return signum is None or (signum is SIGKILL and (waited_us >= _PATIENCE_US or waited_us < 0))
 
 
 def _dead_workers(

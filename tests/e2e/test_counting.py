@@ -494,6 +494,32 @@ def test_workers_of_an_asynchronous_environment_leave_counting_to_it(write, rlpr
     assert counted(result, "steps:gymnasium.env") == [1, 1]
 
 
+def test_what_a_script_holds_dies_with_it(write, rlprof_run):
+    """A function of its own that counting held would hold all of the script's names, until nothing is collected any more."""
+    pytest.importorskip("gymnasium", reason="gymnasium is missing (make test installs it)")
+    program = """
+        import time
+        import gymnasium
+
+        class Env(gymnasium.Env):
+            def step(self, action):
+                return 0.0, float(sum(range(30))), False, False, {}
+
+        class Log:
+            def __del__(self):
+                print("closed")
+
+        log, env, end = Log(), Env(), time.monotonic() + 2
+        while time.monotonic() < end:
+            env.step(0)
+    """
+
+    result = rlprof_run(write(textwrap.dedent(program)))
+
+    assert result.code == 0, result.err
+    assert result.out == b"closed\n"
+
+
 def test_steps_that_a_worker_is_told_to_make_by_itself_are_counted_there(write, rlprof_run):
     pytest.importorskip("gymnasium", reason="gymnasium is missing (make test installs it)")
     program = """

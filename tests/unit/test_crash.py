@@ -105,6 +105,12 @@ def test_a_program_that_does_not_end_when_told_to_and_is_killed_for_that_has_not
     assert "was killed by SIGKILL" in said(at_once.recording())
 
 
+def test_a_training_that_a_try_kills_after_the_recording_has_not_crashed():
+    ended = a_training().with_run(exit_code=137, told_to_end_us=20 * SECOND)
+
+    assert said(ended.recording()) == ""
+
+
 def test_a_worker_that_dies_long_before_the_end_is_told():
     assert said(with_worker(a_training(), 1, after_s=3.0)) == (
         "A worker died: worker 1001 ended with exit code 1, after 3.0 s of 12.0 s."

@@ -12,11 +12,32 @@ from rlprof.recording import procfs
 from rlprof.recording.combine import ThreadWindow
 from rlprof.recording.late_looks import LateLooks
 from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.samplers.austin import AustinProcess
+from rlprof.recording.samplers.base import ClockStack, ClockTime
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
 from tests.factories import a_run
 
 STEP = (Frame("env.py", "step", 3),)
+
+
+class Clock:
+    """A sampler that has looked once at each of some threads."""
+
+    is_over = False
+
+    def __init__(self, *tids: int) -> None:
+        self._tids = tids
+        self.reader = self
+
+    def drain(self) -> dict[int, ClockTime]:
+        looks = {tid: ClockTime() for tid in self._tids}
+        for look in looks.values():
+            look.ticks, look.busy_us = 1, 10_000
+        return looks
+
+    def parse(self, tid: int) -> ClockStack:
+        return ClockStack(tid, STEP, is_gc=False, is_torn=False)
 
 
 class Eye:
@@ -63,6 +84,23 @@ def test_the_last_work_of_a_process_that_is_gone_is_what_its_probe_saw():
     assert clock.wall_us == 300_000
     assert clock.on_cpu_us == 200_000
     assert sum(time.wall_us - time.idle_us for _, _, time in seen.samples) == 200_000
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize(("others", "threads"), [([], 2), ([94_173_378_751_327], 2), ([7], 3)])
+def test_what_cannot_be_the_id_of_a_thread_is_none(others, threads):
+    worker = a_worker(ended_us=None, saw=[])
+    worker.samplers = [cast(AustinProcess, Clock(worker.pid, worker.pid + 1, *others))]
+
+    assert len(worker.close_window(now_us=1_500_000, length_us=500_000).clocks) == threads
+
+
+@pytest.mark.usefixtures("nobody")
+def test_where_no_thread_is_told_by_the_kernels_id_they_are_all_that_there_is():
+    worker = a_worker(ended_us=None, saw=[])
+    worker.samplers = [cast(AustinProcess, Clock(94_173_378_751_327, 94_173_378_751_328))]
+
+    assert len(worker.close_window(now_us=1_500_000, length_us=500_000).clocks) == 2
 
 
 @pytest.mark.usefixtures("nobody")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 
-from . import aside, layout, stand_ins
+from . import aside, foreign_errors, layout, stand_ins
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def install(cells: CellsGetter) -> None:
     """``cells()`` returns those of this process's mailbox, or None; it changes after a fork."""
     _cells.append(cells)
     # The first to be registered is the last to be called.
-    atexit.register(aside.hook(_tell_uncaught, lambda: bool))
+    atexit.register(aside.hook(_end, lambda: bool))
 
 
 def watch_workers(module: ModuleType) -> None:
@@ -31,6 +31,16 @@ def watch_workers(module: ModuleType) -> None:
 
 
 WATCHED = {"multiprocessing.util": watch_workers}
+
+
+def _end() -> None:
+    _tell_uncaught()
+    part_time: Any = sys.modules.get("rlprof_agent.counted.part_time")
+    if part_time is not None:
+        try:
+            part_time.let_go()
+        except Exception as error:
+            foreign_errors.pass_on(error)  # A signal handler of the program's may raise here.
 
 
 def _tell_uncaught() -> None:

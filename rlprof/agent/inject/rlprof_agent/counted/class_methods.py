@@ -105,6 +105,12 @@ class CountedMethods:
         for looking in self._all_looking():
             direct.forget_what_is_left(looking)
 
+    def let_go(self) -> None:
+        """Tell what was counted, and hold no function of the program's any more: each has all of its module."""
+        for looking in self._all_looking():
+            direct.add_what_is_left(looking, self._counter)
+        self._made.clear()
+
     def _put_in(self, owner: type, way: int, known: set[int]) -> None:
         """``known`` are the numbers of functions that are counted by now."""
         for name in self._names:

@@ -131,6 +131,10 @@ class OwnEnvironment:
         """In a forked child: what the parent had counted, and not added yet, is the parent's."""
         taken_from(self._ways[DIRECT])
 
+    def let_go(self) -> None:
+        """Tell what was counted."""
+        self.add(*taken_from(self._ways[DIRECT]))
+
     def is_clear(self) -> bool:
         """Tell whether all calls ever were steps, as far as was looked."""
         return self.is_judged and not self.others[0]

@@ -129,6 +129,15 @@ def forget_what_is_left() -> None:
         each.forget_what_is_left()
 
 
+def let_go() -> None:
+    """The program ends: hold nothing of it, so that what its modules have is collected as without us. Hooks of forks keep us for ever."""
+    _all.clear()
+    for each in _ever:
+        for part in each.parts:
+            part.let_go()
+        each.parts.clear()
+
+
 def cost_ns() -> int:
     """Time that counting calls has taken up to now, in between those of the program, where all of them are counted."""
     return round(sum(each.cost_ns for each in _ever))
