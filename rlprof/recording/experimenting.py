@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, Protocol
 
@@ -64,6 +64,7 @@ class Bench:
         *,
         census: Census,
         processes: RunProcesses,
+        own_pids: Callable[[], Collection[int]],
         stop_recording: Callable[[], None],
         elapsed_us: Callable[[], int],
         keep_texts: Callable[[], None],
@@ -73,6 +74,7 @@ class Bench:
     ) -> None:
         self._census = census
         self._processes = processes
+        self._own_pids = own_pids
         self._stop_recording = stop_recording
         self._elapsed_us = elapsed_us
         self.keep_texts = keep_texts
@@ -154,11 +156,10 @@ class Bench:
         root = self._census.root_pid
         group = _group_of(root)
         self._end_target(signum)
-        for tracked in self._census.live():
-            # By one, for we may be of that group.
-            if tracked.pid != root and group is not None and _group_of(tracked.pid) == group:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(tracked.pid, signum)
+        # One by one, for we may be of that group.
+        for pid in self._processes.of_the_run(self._own_pids()):
+            if pid != root and group is not None and _group_of(pid) == group:
+                _send(pid, signum)
 
     def terminate_all(self) -> None:
         """Tell every process of the target's session that still lives to end."""
@@ -169,10 +170,14 @@ class Bench:
         self._end_session(signal.SIGKILL)
 
     def _end_session(self, signum: int) -> None:
-        for tracked in self._census.live():
-            if self._session is not None and _session_of(tracked.pid) == self._session:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(tracked.pid, signum)
+        for pid in self._processes.of_the_run(self._own_pids()):
+            if self._session is not None and _session_of(pid) == self._session:
+                _send(pid, signum)
+
+
+def _send(pid: int, signum: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signum)
 
 
 def _group_of(pid: int) -> int | None:

@@ -88,7 +88,7 @@ class RunProcesses:
 
         ``ours`` are children that rlprof has for itself.
         """
-        alive = self._of_the_run(ours)
+        alive = self.of_the_run(ours)
         # Who has ended by now has announced itself before, or never will: only then is it missed.
         self.accept_waiting(MOST_AT_ONCE)
         for tracked in self._census.scan(alive):
@@ -107,7 +107,8 @@ class RunProcesses:
             if tracked.mailbox is not None:
                 tracked.mailbox.let_children_wait(wait)
 
-    def _of_the_run(self, ours: Collection[int]) -> list[int]:
+    def of_the_run(self, ours: Collection[int]) -> list[int]:
+        """All live processes below us but our own, parents first, whatever program they run; ``ours`` as in :meth:`scan`."""
         not_of_the_run = {*self._attacher.pids(), *self.helpers, *ours}
         return [pid for pid in procfs.descendants(os.getpid()) if pid not in not_of_the_run]
 
@@ -191,7 +192,7 @@ class RunProcesses:
         """
         until = time.monotonic() + within_s
         while True:
-            living = procfs.living(self._of_the_run(ours))
+            living = procfs.living(self.of_the_run(ours))
             going_on = [pid for pid in living if self._census.may_train(pid)]
             if not going_on or time.monotonic() >= until:
                 return going_on

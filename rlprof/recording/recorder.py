@@ -130,6 +130,7 @@ class Recorder:
         bench = Bench(
             census=self._census,
             processes=self._processes,
+            own_pids=lambda: self._escort.own_pids,
             stop_recording=self._stop_recording,
             elapsed_us=self._clock.now_us,
             keep_texts=self._store.keep_texts,

@@ -60,6 +60,10 @@ if __name__ == "__main__":
             service = subprocess.Popen(waits, stdout=none, stderr=none, start_new_session=True)
             print("service", service.pid, flush=True)
             continue
+        if method == "tool":
+            # As a simulator that is no Python.
+            print("tool", subprocess.Popen(["sleep", "300"]).pid, flush=True)
+            continue
         context = multiprocessing.get_context(method)
         workers.append(context.Process(target=train, args=(method,)))
         workers[-1].start()
@@ -171,11 +175,11 @@ def test_a_gain_is_measured_and_the_training_ended(write, start_try):
 
 
 def test_workers_are_treated_and_ended_too_and_services_are_left_alone(write, start_try):
-    started = "service", "fork", "spawn"
+    started = "service", "tool", "fork", "spawn"
     trying = start_try(write(TRAIN), *started, options=[*LOG, "--budget", "12s"])
-    told = "pid", "service", "worker fork", "worker spawn"
+    told = "pid", "service", "tool", "worker fork", "worker spawn"
     lines = [trying.running.wait_line(text) for text in told]
-    pid, service, *workers = [int(line.rpartition(" ")[2]) for line in lines]
+    pid, service, tool, *workers = [int(line.rpartition(" ")[2]) for line in lines]
 
     trying.wait_told("eager-log-format: ")
     trying.finish()
