@@ -275,7 +275,7 @@ def _removed(run_file: Path, outcome: RunEnd) -> RunFileError:
         else f"by signal {outcome.exit_signal}"
     )
     return RunFileError(
-        f"the run file {run_file} was removed while it was being recorded, by whom is not known; the training itself ended {end}",
+        f"the run file {run_file} was removed or moved while it was being recorded, by whom is not known; the training itself ended {end}",
         slug="run-file-removed",
         hint="where the training clears the folder that it writes to, record elsewhere: -o FILE",
     )

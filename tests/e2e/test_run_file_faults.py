@@ -79,7 +79,7 @@ sys.exit(5)
     )
 
     assert (answer.returncode, answer.stdout) == (5, "trained\n")
-    assert "was removed while it was being recorded" in answer.stderr
+    assert "was removed or moved while it was being recorded" in answer.stderr
     assert "the training itself ended with exit code 5" in answer.stderr
     assert "run-file-removed" in answer.stderr
     assert "-o FILE" in answer.stderr
