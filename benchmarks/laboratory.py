@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 from accuracy import QUIET_CORES, run_to_the_end
 from measuring import in_pairs, last_json, rlprof_run
 from neighbours import Neighbours, wait_for_quiet
-from until_stopped import printed_rate, stop_after
+from until_stopped import RATE, printed_rate, stop_after, timed_steps
 from verdict import Measured, Run
 
 LEAST_TRUTH = 0.05
@@ -31,11 +32,19 @@ class Laboratory:
     rounds: int
     patience_s: float
     until_stopped: bool = False
-    """True for programs that take no ``--seconds``, and train until they are stopped: the rates that they print are taken."""
+    """True for programs that take no ``--seconds``, and train until they are stopped: the steps or rates that they print are taken."""
 
-    def measured(self, before: Path, after: Path, *, waits: bool) -> Measured:
-        """The truth: 1 - time of a step after the fix over that before, pair by pair."""
-        timed = in_pairs(self.rounds, partial(self._timed, before), partial(self._timed, after))
+    def measured(
+        self, before: Path, after: Path, *, waits: bool, steps: str | None = None
+    ) -> Measured:
+        """The truth: 1 - time of a step after the fix over that before, pair by pair.
+
+        ``steps`` is a pattern of the lines in which programs print their steps so far, where they train until they are stopped; without
+        it their printed rates are taken.
+        """
+        timed = in_pairs(
+            self.rounds, partial(self._timed, before, steps), partial(self._timed, after, steps)
+        )
         rates = [told for pair in timed for told, _ in pair]
         # CPU time equals wall time in one process that never waits, and bears a busy machine.
         by_cpu = not waits and all(told.get("sps_of_cpu") for told in rates)
@@ -43,25 +52,27 @@ class Laboratory:
         pairs = [tuple(Run(float(told[rate]), others) for told, others in pair) for pair in timed]
         return Measured.of([(first, second) for first, second in pairs])
 
-    def report(self, program: Path, run_file: Path) -> dict[str, Any]:
+    def report(self, program: Path, run_file: Path, steps: str | None = None) -> dict[str, Any]:
         """What rlprof says of one run of ``program``, recorded into ``run_file``."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
         recording = rlprof_run(run_file, command=self._command(program))
         if self.until_stopped:
-            stop_after(recording, program.parent, 2 * self.seconds)
+            told_by = RATE if steps is None else re.compile(steps)
+            stop_after(recording, program.parent, 2 * self.seconds, told_by)
         else:
             run_to_the_end(recording, program.parent)
         told = [sys.executable, "-m", "rlprof", "report", str(run_file), "--format", "json"]
         report: dict[str, Any] = json.loads(run_to_the_end(told))
         return report
 
-    def _timed(self, program: Path) -> tuple[dict[str, Any], float]:
+    def _timed(self, program: Path, steps: str | None) -> tuple[dict[str, Any], float]:
         """What a run tells of itself, and the cores that other programs took meanwhile."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
         others = Neighbours()
         if self.until_stopped:
-            rate = printed_rate(self._command(program), program.parent, self.seconds)
-            return {"sps": rate}, others.cores
+            started = self._command(program), program.parent, self.seconds
+            told = printed_rate(*started) if steps is None else timed_steps(*started, steps)
+            return told, others.cores
         printed = last_json(run_to_the_end(self._command(program), program.parent))
         return printed, others.cores
 

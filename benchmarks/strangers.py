@@ -4,7 +4,8 @@
 
 Each folder has a ``slow.py`` with one fault, a ``fast.py`` without it, and a ``truth.json`` with what is wrong (``cause``), the ids
 of the findings that say so (``right``; empty where rlprof knows no such cause), and ``waits`` where the fault waits rather than works,
-or works in a thread beside: the truth is by wall time then, else by CPU time. It is the one against the other, run in turns without
+or works in a thread beside: the truth is by wall time then, else by CPU time; with ``--until-stopped`` also ``steps``, a pattern of
+the lines in which the programs print their steps so far, the number as its group (else the rates that they print are taken). It is the one against the other, run in turns without
 rlprof; the prediction is one recording. The fixed program is recorded, too: it is healthy, and what it is told is listed to be read by
 hand. A program that somebody has looked at to mend rlprof is spent: its figures count no more.
 """
@@ -48,14 +49,15 @@ class Judged:
 def judge(folder: Path, laboratory: Laboratory, runs: Path) -> Judged:
     told: dict[str, Any] = json.loads((folder / "truth.json").read_text())
     slow, fast = folder / "slow.py", folder / "fast.py"
-    measured = laboratory.measured(slow, fast, waits=told.get("waits", False))
-    report = laboratory.report(slow, runs / f"{folder.name}.rlprof")
+    steps = told.get("steps")
+    measured = laboratory.measured(slow, fast, waits=told.get("waits", False), steps=steps)
+    report = laboratory.report(slow, runs / f"{folder.name}.rlprof", steps)
     listed = tuple(finding["id"] for finding in report["findings"])
     right = next((name for name in listed if name in told["right"]), (told["right"] or [""])[0])
     # What else such a program has nobody knows: findings beside the right one are read by hand.
     expected = Expectation(right, frozenset(listed))
     verdict = Verdict(folder.name, expected, (read_prediction(report, expected),), measured)
-    fixed = laboratory.report(fast, runs / f"{folder.name}.fixed.rlprof")
+    fixed = laboratory.report(fast, runs / f"{folder.name}.fixed.rlprof", steps)
     of_fixed = tuple(
         _promise(finding)
         for finding in fixed["findings"]
@@ -112,7 +114,7 @@ def main() -> None:
     parser.add_argument(
         "--until-stopped",
         action="store_true",
-        help="they take no --seconds and train until they are stopped; take the rates that they print",
+        help="they take no --seconds and train until they are stopped; take the steps or rates that they print",
     )
     parser.add_argument("--keep", type=Path, metavar="RUNS", help="leave the recordings here")
     arguments = parser.parse_args()
