@@ -11,6 +11,8 @@ from rlprof.model.recording import Frame
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
 _PACKAGE = re.compile(r".*[/\\](?:site|dist)-packages[/\\](?P<package>[^/\\]+)")
 _STDLIB = re.compile(r"[/\\]lib(64)?[/\\]python3\.\d+t?[/\\]|[/\\]python3\d+\.zip[/\\]")
+_GENERATED = re.compile(r"<(?!string>|stdin>|ipython-)")
+"""Code that a library has written and compiled: ``<lambdifygenerated-1>``. A program that was given on the command line is ``<string>``, too."""
 _RUN_BY_EVERY_IMPORT = frozenset({"_handle_fromlist", "parent"})
 """Functions of importlib that ``from package import name`` calls even where all is loaded."""
 
@@ -31,7 +33,7 @@ def origin_of_file(file: str) -> Origin:
         return Origin.LIBRARY
     if file.startswith("<frozen ") or _STDLIB.search(file):
         return Origin.STDLIB
-    return Origin.YOURS
+    return Origin.LIBRARY if _GENERATED.match(file) else Origin.YOURS
 
 
 @lru_cache(maxsize=65536)
