@@ -494,8 +494,16 @@ def test_workers_of_an_asynchronous_environment_leave_counting_to_it(write, rlpr
     assert counted(result, "steps:gymnasium.env") == [1, 1]
 
 
-def test_what_a_script_holds_dies_with_it(write, rlprof_run):
-    """A function of its own that counting held would hold all of the script's names, until nothing is collected any more."""
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "env, end = Env(), time.monotonic() + 2\nwhile time.monotonic() < end:\n    env.step(0)",
+        "for _ in range(100):\n    Env().step(0)",
+    ],
+    ids=["many steps", "many environments"],
+)
+def test_what_a_script_holds_dies_with_it(steps, write, rlprof_run):
+    """A function or a class of its own that counting held would hold all of the script's names, until nothing is collected any more."""
     pytest.importorskip("gymnasium", reason="gymnasium is missing (make test installs it)")
     program = """
         import time
@@ -509,15 +517,14 @@ def test_what_a_script_holds_dies_with_it(write, rlprof_run):
             def __del__(self):
                 print("closed")
 
-        log, env, end = Log(), Env(), time.monotonic() + 2
-        while time.monotonic() < end:
-            env.step(0)
+        log = Log()
     """
 
-    result = rlprof_run(write(textwrap.dedent(program)))
+    result = rlprof_run(write(f"{textwrap.dedent(program)}\n{steps}\n"))
 
     assert result.code == 0, result.err
     assert result.out == b"closed\n"
+
 
 
 def test_steps_that_a_worker_is_told_to_make_by_itself_are_counted_there(write, rlprof_run):

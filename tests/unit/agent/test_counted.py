@@ -690,6 +690,22 @@ def test_environments_that_are_gone_leave_nothing(gymnasium):
     assert len(steps._kept) <= counters._MANY + 1
 
 
+@pytest.mark.parametrize("slots", [{}, {"__slots__": ()}], ids=["many", "not watched"])
+def test_a_class_that_no_object_is_asked_of_any_more_is_not_held(gymnasium, slots):
+    """A class has all names of its module: buffers of a script, files that nobody closed."""
+    steps = counters.counter("steps:gymnasium.env")
+    maze = type("Maze", (gymnasium.Env,), {"step": lambda self, action: action, **slots})
+    for _ in range(2 * counters._MANY):
+        maze().step(1)
+    assert steps._of_classes
+
+    maze = weakref.ref(maze)
+    gc.collect()
+
+    assert maze() is None
+    assert not steps._of_classes
+
+
 def test_no_step_of_python_is_made_when_an_environment_or_its_class_is_gone(gymnasium):
     """Python would run signal handlers there, and swallow what they raise: a time limit, or Ctrl-C."""
     steps = counters.counter("steps:gymnasium.env")

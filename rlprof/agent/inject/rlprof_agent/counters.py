@@ -84,9 +84,9 @@ class EventCounter:
         """Called with the first count of each object."""
         self._kept: dict[int, Any] = {}
         """Weak references by ``id`` of what has a size, and some of what is gone."""
-        self._of_classes: dict[int, tuple[int, type]] = {}
+        self._of_classes: dict[int, tuple[int, Any]] = {}
         """The same for all objects of a class that cannot be watched, as one with slots; by its ``id``, for the program may have
-        classes that cannot be hashed. Each is kept, so that its number is nobody else's.
+        classes that cannot be hashed. With a weak reference: a class holds all names of its module.
         """
         self._alike: dict[int, list[Any]] = {}
         """Classes by ``id``, each with a weak reference and how many of its objects were one."""
@@ -159,7 +159,7 @@ class EventCounter:
     def measure(self, owner: Any) -> int:
         """The same for one that is new; kept in ``sizes``, for it does not change."""
         of_class = self._of_classes.get(id(type(owner)))
-        if of_class is not None:
+        if of_class is not None and of_class[1]() is type(owner):
             return of_class[0]
         self.is_elsewhere |= get_ident() != FIRST_THREAD
         try:
@@ -183,7 +183,7 @@ class EventCounter:
             kept = ref(owner, partial(self.sizes.pop, number))
         except TypeError:
             # Cannot be watched, so its number may be another's tomorrow.
-            self._of_classes[id(type(owner))] = size, type(owner)
+            self._note_class(type(owner), size)
             return
         if len(self._kept) > 2 * len(self.sizes) + _FEW:
             self._kept = {each: self._kept.get(each) for each in list(self.sizes)}
@@ -201,7 +201,11 @@ class EventCounter:
             known = self._alike[id(kind)] = [ref(kind), 0]
         known[1] += 1
         if known[1] > _MANY:
-            self._of_classes[id(kind)] = 1, kind
+            self._note_class(kind, 1)
+
+    def _note_class(self, kind: type, size: int) -> None:
+        number = id(kind)
+        self._of_classes[number] = size, ref(kind, partial(self._of_classes.pop, number))
 
     def __reduce__(self) -> Any:
         """Pickle into standard types that count for nobody: a copy may go to an interpreter
