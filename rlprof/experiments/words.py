@@ -8,6 +8,7 @@ from math import exp, prod
 from rlprof.errors import MeasureError, UsageError
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
+from rlprof.report.wording.experiments import as_times
 
 TOGETHER = "all-together"
 """In place of the id of a treatment: all those that gained something, at once."""
@@ -60,7 +61,7 @@ def times(measured: MeasuredShare) -> str:
 
 
 def _times(saved: float) -> str:
-    return f"{1 / max(1 - saved, 1e-3):.2f}×"
+    return f"{as_times(saved)}×"
 
 
 def pair_of_runs(number: int, log_ratio: float) -> str:

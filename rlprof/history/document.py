@@ -27,9 +27,10 @@ from rlprof.history.calibration import (
 from rlprof.history.rows import Gain, History, HistoryRow, Unread
 from rlprof.model.profile import PhaseKind
 from rlprof.names import printable
+from rlprof.pricing.ranking import times_as_fast
 from rlprof.report import wording
 from rlprof.verification import words
-from rlprof.verification.verified import VerifiedFix, times
+from rlprof.verification.verified import VerifiedFix
 
 _COLUMNS: Final = (
     Column(name="when (UTC)", wraps=False, goes=2),
@@ -92,7 +93,7 @@ def _verified_cells(fix: VerifiedFix) -> list[Cell]:
         _NOTHING if tried is None else wording.percent(tried.median),
         wording.percent(fix.got.median),
         f"({wording.percents(fix.got.low, fix.got.high)})",
-        f"{times(fix.got.median):.3g}×",
+        f"{times_as_fast(fix.got.median):.3g}×",
         words.STANDINGS[fix.standing],
     ]
 

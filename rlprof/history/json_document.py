@@ -17,6 +17,7 @@ from rlprof.history.calibration import Calibration, GainSource
 from rlprof.history.rows import History, HistoryRow
 from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
+from rlprof.pricing.ranking import times_as_fast
 from rlprof.renderers.json_report.document import Crash, Range
 from rlprof.renderers.json_report.values import (
     Interval,
@@ -25,7 +26,7 @@ from rlprof.renderers.json_report.values import (
     filled,
     means,
 )
-from rlprof.verification.verified import Standing, VerifiedFix, times
+from rlprof.verification.verified import Standing, VerifiedFix
 
 
 class Gain(Struct, frozen=True):
@@ -145,7 +146,7 @@ def _verified(fix: VerifiedFix) -> Verified:
         promised=fix.promise.share,
         tried=fix.promise.tried,
         saved_share=fix.got,
-        times=times(fix.got.median),
+        times=times_as_fast(fix.got.median),
         base=fix.base.name,
         head=fix.head.name,
     )

@@ -12,7 +12,7 @@ from typing import Final
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Confidence, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.pricing.ranking import Priced, cautious_mean, ranked, rate_after
+from rlprof.pricing.ranking import Priced, cautious_mean, most_saved, ranked, rate_after
 from rlprof.units import percent, rough_duration
 
 NOTHING_GAINED: Final = 0.03
@@ -135,7 +135,7 @@ def _at(entry: PricedFinding, saved: Range, profile: Profile) -> PricedFinding:
     return replace(
         entry,
         saved_share=saved,
-        sps_after=None if rate is None else rate_after(rate, saved),
+        sps_after=None if rate is None else rate_after(rate, saved, most_saved([entry])),
         saved_us=Range(saved.low * profile.steady_us, saved.high * profile.steady_us),
     )
 

@@ -21,6 +21,10 @@ MOST_SAVED: Final = 0.99
 """No fix is promised to make training more than a hundred times faster."""
 
 
+MOST_MEASURED: Final = 0.9999
+"""Nor is more told of what was measured: ten thousand times as fast is as good as free."""
+
+
 @dataclass(frozen=True, slots=True)
 class Priced:
     listed: tuple[PricedFinding, ...]
@@ -68,16 +72,27 @@ def cautious_mean(saved: Range) -> float:
     return (2 * saved.low + saved.high) / 3
 
 
-def clip(share: float) -> float:
+def clip(share: float, most: float = MOST_SAVED) -> float:
     """A share of the time that may be promised."""
-    return min(MOST_SAVED, max(0.0, share))
+    return min(most, max(0.0, share))
 
 
-def rate_after(rate: float, saved: Range) -> Range:
-    """Steps per second once ``saved`` of the time per step is gone. The range is of the ratio: now and
+def rate_after(rate: float, saved: Range, most: float = MOST_SAVED) -> Range:
+    """Steps per second once ``saved`` of the time per step is gone, ``most`` of it at most. The range is of the ratio: now and
     after are compared on the same machine and day.
     """
-    return Range(rate / (1 - clip(saved.low)), rate / (1 - clip(saved.high)))
+    return Range(rate / (1 - clip(saved.low, most)), rate / (1 - clip(saved.high, most)))
+
+
+def most_saved(findings: Sequence[PricedFinding]) -> float:
+    """Return the share that may be promised of them: more where a gain was measured."""
+    are_tried = any(f.finding.confidence is Confidence.TRIED for f in findings)
+    return MOST_MEASURED if are_tried else MOST_SAVED
+
+
+def times_as_fast(saved: float) -> float:
+    """Return how many times the rate is where ``saved`` of the time per step is gone, as it was measured; below 1 for what makes it slower."""
+    return 1 / (1 - min(MOST_MEASURED, saved))
 
 
 def saved_together(findings: Sequence[PricedFinding]) -> Range:
@@ -91,5 +106,6 @@ def saved_together(findings: Sequence[PricedFinding]) -> Range:
     told = [f.added_share.low for f in findings if f.finding.confidence is not Confidence.TRIED]
     low = max([*tried, sum(told)])
     middle = sum((finding.added_share.low + finding.added_share.high) / 2 for finding in findings)
-    left = prod(1 - clip(finding.added_share.high) for finding in findings)
-    return Range(clip(low), clip(max(low, middle, 1 - left)))
+    most = most_saved(findings)
+    left = prod(1 - clip(finding.added_share.high, most) for finding in findings)
+    return Range(clip(low, most), clip(max(low, middle, 1 - left), most))

@@ -17,6 +17,7 @@ import rlprof
 from rlprof.errors import RunFileError
 from rlprof.inputs import read_input
 from rlprof.model.experiment import TreatmentKind
+from rlprof.pricing.ranking import times_as_fast
 from rlprof.renderers.json_report.values import (
     DocumentHead,
     Note,
@@ -26,7 +27,7 @@ from rlprof.renderers.json_report.values import (
     one_of,
 )
 from rlprof.verification import verified
-from rlprof.verification.verified import CONFIDENCE, Standing, VerifiedFix, times
+from rlprof.verification.verified import CONFIDENCE, Standing, VerifiedFix
 
 FORMAT: Final = "rlprof-verify"
 FORMAT_VERSION: Final = 1
@@ -156,7 +157,7 @@ def verification_as_json(fix: VerifiedFix) -> str:
             rlprof=rlprof.__version__,
             measured=fix.measured.isoformat(timespec="seconds"),
             promise=_promise(fix.promise),
-            gain=Gain(*fix.got, times(fix.got.median), CONFIDENCE, fix.excess),
+            gain=Gain(*fix.got, times_as_fast(fix.got.median), CONFIDENCE, fix.excess),
         )
     )
 

@@ -185,8 +185,3 @@ class VerifiedFix:
     def is_gain(self) -> bool:
         """True if it is clear that head is faster."""
         return self.got.low > 0
-
-
-def times(share: float) -> float:
-    """Return by how many times the rate grows where ``share`` of the time per step is saved."""
-    return 1 / max(1e-3, 1 - share)

@@ -8,8 +8,9 @@ from typing import Final
 from rlprof.model.experiment import MeasuredShare, TreatmentKind
 from rlprof.model.finding import Range
 from rlprof.names import cut_middle, printable
+from rlprof.pricing.ranking import times_as_fast
 from rlprof.report import wording
-from rlprof.verification.verified import Promise, Standing, VerifiedFix, standing, times
+from rlprof.verification.verified import Promise, Standing, VerifiedFix, standing
 
 _NAME_LIMIT: Final = 80
 _PLACE_LIMIT: Final = 60
@@ -74,12 +75,12 @@ def measured_share(got: MeasuredShare) -> str:
 
 
 def promised_times(share: Range) -> str:
-    return wording.times_range(Range(times(share.low), times(share.high)))
+    return wording.times_range(Range(times_as_fast(share.low), times_as_fast(share.high)))
 
 
 def measured_times(got: MeasuredShare) -> str:
     """``4.98× (4.55 to 5.49×)``."""
-    middle, low, high = (f"{times(share):.3g}" for share in got)
+    middle, low, high = (f"{times_as_fast(share):.3g}" for share in got)
     return f"{middle}× ({wording.ends(low, high)}×)"
 
 

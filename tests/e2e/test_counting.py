@@ -526,7 +526,6 @@ def test_what_a_script_holds_dies_with_it(steps, write, rlprof_run):
     assert result.out == b"closed\n"
 
 
-
 def test_steps_that_a_worker_is_told_to_make_by_itself_are_counted_there(write, rlprof_run):
     pytest.importorskip("gymnasium", reason="gymnasium is missing (make test installs it)")
     program = """

@@ -14,7 +14,7 @@ from rlprof.model.profile import Interval, PhaseKind, Throughput
 from rlprof.model.recording import Note
 from rlprof.model.report import ProcessRow, Report
 from rlprof.names import printable
-from rlprof.pricing.ranking import WORTH_LISTING, rate_after, saved_together
+from rlprof.pricing.ranking import WORTH_LISTING, most_saved, rate_after, saved_together
 
 GLUE: Final = "\ue000"
 """A space that lines must not be broken at, between digits or before a unit: ``unglued`` makes it
@@ -330,7 +330,7 @@ def first_gain(report: Report) -> str:
     first = list(takewhile(lambda priced: steady and priced.sps_after, known_causes(report)))[
         :_FIRST_FIXES
     ]
-    times = rate_after(1.0, saved_together(first))
+    times = rate_after(1.0, saved_together(first), most_saved(first))
     if times.high < _LEAST_TIMES:
         return ""
     which = ("finding", "two", "three")[len(first) - 1]

@@ -8,7 +8,7 @@ from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
 from rlprof.model.finding import Confidence, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import printable, short_line
-from rlprof.pricing.ranking import clip
+from rlprof.pricing.ranking import times_as_fast
 from rlprof.report import wording
 from rlprof.units import rough_duration
 
@@ -83,8 +83,11 @@ def measured_times(priced: PricedFinding) -> str:
     share = priced.tried_share
     if priced.finding.confidence is not Confidence.TRIED or share is None:
         return ""
-    low, median, high = (
-        f"{1 / (1 - clip(part)):.2f}"
-        for part in (priced.saved_share.low, share, priced.saved_share.high)
-    )
+    low, median, high = map(as_times, (priced.saved_share.low, share, priced.saved_share.high))
     return f"measured: {median}× ({wording.ends(low, high)})"
+
+
+def as_times(saved: float) -> str:
+    """How many times as fast, where so much of the time was measured to go: ``1.66``, ``1 245``."""
+    times = times_as_fast(saved)
+    return f"{times:.2f}" if times < 100 else wording.count(times)

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from rlprof.model.experiment import Experiment, TryOutcome
+from rlprof.model.experiment import Experiment, MeasuredShare, TryOutcome
 from rlprof.model.finding import Confidence, Finding, Location, PricedFinding, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.pricing.experiments import with_experiments
 from rlprof.pricing.ranking import Priced, saved_together
 from rlprof.pricing.sale import price
 from rlprof.profile.build import build_profile
+from rlprof.report.wording.experiments import measured_times
+from rlprof.units import count
 from tests.experiment_factory import a_ceiling, a_failed_experiment, a_gain
 from tests.factories import a_run
 
@@ -76,6 +78,16 @@ def test_a_measured_gain_is_the_price(profile):
         "tried in 8 pairs of slots of 0.8 s: saves 40 % (38 to 45 %); samples had told 4.0 to 19 %",
         "seen in samples",
     )
+
+
+def test_a_gain_of_more_than_a_hundred_times_is_told_as_it_was_measured(profile):
+    measured = MeasuredShare(0.9992, 0.9990, 0.9995)
+
+    entry = after(profile, replace(a_gain("hot-call", HOT), measured=measured))["hot-call"]
+
+    assert entry.sps_after == pytest.approx((1_000_000, 2_000_000), rel=0.01)
+    assert saved_together([entry]) == pytest.approx((0.9990, 0.9995))
+    assert measured_times(entry) == f"measured: {count(1250)}× ({count(1000)} to {count(2000)})"
 
 
 @pytest.mark.parametrize(
