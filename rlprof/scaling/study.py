@@ -114,6 +114,8 @@ def _bound(best: Rung, rungs: Sequence[Rung], amdahl: Fit | None, usl: Fit | Non
     fit = usl or amdahl
     if fit is None:
         return "something that one number of workers cannot tell"
+    if _are_alike(rungs):
+        return "what these numbers of workers cannot tell: no rate differs from the others by more than repeated runs do"
     if best is rungs[0] and len(rungs) > 1:
         return "each worker's own speed: with more of them the rate only falls"
     if fit.law.sps(2 * best.workers) >= STILL_GROWS * best.sps.median:
@@ -233,10 +235,7 @@ def _crowded(rungs: Sequence[Rung]) -> Iterator[Note]:
 
 def _spread(runs: Sequence[LadderRun], rungs: Sequence[Rung]) -> Iterator[Note]:
     """One when no count differs from the best by more than chance."""
-    if len(rungs) < 2:
-        return
-    best = max(rungs, key=lambda rung: rung.sps.median)
-    if not any(differ(rung.sps, best.sps) for rung in rungs):
+    if _are_alike(rungs):
         rounds = max(run.round for run in runs)
         yield Note(
             "warning",
@@ -244,6 +243,12 @@ def _spread(runs: Sequence[LadderRun], rungs: Sequence[Rung]) -> Iterator[Note]:
             "The worker counts differ by no more than repeated runs do: none is shown to be "
             f"better. Train for longer, or repeat more often (--repeat {max(5, 2 * rounds)}).",
         )
+
+
+def _are_alike(rungs: Sequence[Rung]) -> bool:
+    """Tell whether several counts are there, and none differs from the best by more than chance."""
+    best = max(rungs, key=lambda rung: rung.sps.median, default=None)
+    return len(rungs) > 1 and best is not None and not any(differ(r.sps, best.sps) for r in rungs)
 
 
 def _process_counts(rungs: Sequence[Rung]) -> Iterator[Note]:

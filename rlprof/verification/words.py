@@ -34,17 +34,16 @@ STANDINGS: Final = {
 
 def verdict(fix: VerifiedFix) -> str:
     """The first line of every document."""
-    got, promised = fix.got, wording.share_range(fix.promise.share)
+    got, share = fix.got, fix.promise.share
+    promised = wording.share_range(share)
     if got.high < 0:
         longer = MeasuredShare(-got.median, -got.high, -got.low)
         return (
-            f"{HEADLINES[fix.standing]}: steps take {measured_share(longer)} longer with the fix, and it was to save "
-            f"{promised}."
+            f"{HEADLINES[fix.standing]}: steps take {measured_share(longer)} longer with the fix, and it "
+            f"{'was to' if share.low > 0 else 'could'} save {promised}."
         )
-    return (
-        f"{HEADLINES[fix.standing]}: the fix saves {measured_share(got)} of the time per step, and {promised} "
-        f"{'was' if fix.promise.share.low == fix.promise.share.high else 'were'} promised."
-    )
+    was = "could go" if share.low <= 0 else f"{'was' if share.low == share.high else 'were'} promised"
+    return f"{HEADLINES[fix.standing]}: the fix saves {measured_share(got)} of the time per step, and {promised} {was}."
 
 
 def finding(promise: Promise) -> str:

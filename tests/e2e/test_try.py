@@ -184,7 +184,7 @@ def test_workers_are_treated_and_ended_too_and_services_are_left_alone(write, st
     trying.wait_told("eager-log-format: ")
     trying.finish()
 
-    wait_until(lambda: not any(map(is_alive, (pid, *workers))), "all processes end")
+    wait_until(lambda: not any(map(is_alive, (pid, tool, *workers))), "all processes end")
     assert is_alive(service)
     for name in "main", "fork", "spawn":
         steps, built = trying.notes(name)[-1]

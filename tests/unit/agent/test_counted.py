@@ -694,7 +694,7 @@ def test_environments_that_are_gone_leave_nothing(gymnasium):
 def test_a_class_that_no_object_is_asked_of_any_more_is_not_held(gymnasium, slots):
     """A class has all names of its module: buffers of a script, files that nobody closed."""
     steps = counters.counter("steps:gymnasium.env")
-    maze = type("Maze", (gymnasium.Env,), {"step": lambda self, action: action, **slots})
+    maze = type("Maze", (gymnasium.Env,), {"step": lambda _self, action: action, **slots})
     for _ in range(2 * counters._MANY):
         maze().step(1)
     assert steps._of_classes

@@ -10,7 +10,7 @@ from rlprof.experiments import words
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
-from rlprof.units import count
+from rlprof.report import wording
 
 OPTION = PlannedOption("lazy-log-text", "builds texts late", "gain", [{"way": "edit"}])
 
@@ -116,7 +116,7 @@ def test_what_is_not_clear_is_told_with_its_bounds():
 
 @pytest.mark.parametrize("saved", [1.0, 0.99999, 2.0])
 def test_a_saving_of_all_is_no_division_by_zero(saved):
-    assert words.times(MeasuredShare(saved, saved, saved)).startswith(f"{count(10_000)}×")
+    assert words.times(MeasuredShare(saved, saved, saved)).startswith(f"{wording.count(10_000)}×")
 
 
 def test_all_together_have_the_parts_of_each_and_multiply():

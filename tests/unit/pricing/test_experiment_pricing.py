@@ -13,8 +13,8 @@ from rlprof.pricing.experiments import with_experiments
 from rlprof.pricing.ranking import Priced, saved_together
 from rlprof.pricing.sale import price
 from rlprof.profile.build import build_profile
+from rlprof.report import wording
 from rlprof.report.wording.experiments import measured_times
-from rlprof.units import count
 from tests.experiment_factory import a_ceiling, a_failed_experiment, a_gain
 from tests.factories import a_run
 
@@ -87,7 +87,10 @@ def test_a_gain_of_more_than_a_hundred_times_is_told_as_it_was_measured(profile)
 
     assert entry.sps_after == pytest.approx((1_000_000, 2_000_000), rel=0.01)
     assert saved_together([entry]) == pytest.approx((0.9990, 0.9995))
-    assert measured_times(entry) == f"measured: {count(1250)}× ({count(1000)} to {count(2000)})"
+    assert (
+        measured_times(entry)
+        == f"measured: {wording.count(1250)}× ({wording.count(1000)} to {wording.count(2000)})"
+    )
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_no_count_is_better_when_all_differ_by_chance():
 
     assert "counts-alike" in slugs(found)
     assert "--repeat 5" in found.notes[0].text
+    assert found.bound.startswith("what these numbers of workers cannot tell")
 
 
 def test_busy_cpus_bound_the_rate_before_any_law():
