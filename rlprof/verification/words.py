@@ -42,7 +42,9 @@ def verdict(fix: VerifiedFix) -> str:
             f"{HEADLINES[fix.standing]}: steps take {measured_share(longer)} longer with the fix, and it "
             f"{'was to' if share.low > 0 else 'could'} save {promised}."
         )
-    was = "could go" if share.low <= 0 else f"{'was' if share.low == share.high else 'were'} promised"
+    was = (
+        "could go" if share.low <= 0 else f"{'was' if share.low == share.high else 'were'} promised"
+    )
     return f"{HEADLINES[fix.standing]}: the fix saves {measured_share(got)} of the time per step, and {promised} {was}."
 
 

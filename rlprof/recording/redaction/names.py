@@ -21,7 +21,7 @@ _SURE_WORD: Final = re.compile(
 _SECRET_WORD: Final = re.compile(
     rf"{_SURE_WORD.pattern}|[a-z]*(secret|credential)s?"
     r"|[a-z]{2,}tokens?|(db|ftp|my|pg|redis|root|smtp|ssh|user)pass|[a-z]*(auth|cookies?|pwd)|pw|psk|creds?"
-    r"|authorization|authentication|bearer|certs?|certificate|dsn|jwt|otp|pat|sas|sessid|sessionid"
+    r"|authorization|authentication|bearer|certs?|certificate|dsn|jwt|mnemonics?|otp|pat|sas|sessid|sessionid"
     r"|signature|webhook"
 )
 
@@ -47,6 +47,7 @@ _HARMLESS_BESIDE: Final = {
 }
 """Words beside which a key names a column, tokens are those of a language model, and a pass is a round."""
 _CLEAR_WORD: Final = re.compile(rf"{_SECRET_WORD.pattern}|{_SECRET_BESIDE.pattern}|tokens?")
+_PAIRS: Final = ({"session", "id"}, {"seed", "phrase"}, {"recovery", "phrase"})
 _PLACES: Final = frozenset({"dir", "file", "folder", "path", "type"})
 """Last words of names whose value tells where a secret is, or of which kind."""
 
@@ -86,7 +87,7 @@ def _words(part: str) -> list[str]:
 def _says_secret(words: list[str]) -> bool:
     if not words or words[-1] in _PLACES:
         return False
-    if _has(words, _SECRET_WORD) or {"session", "id"}.issubset(words) or words == ["sig"]:
+    if _has(words, _SECRET_WORD) or any(map(set(words).issuperset, _PAIRS)) or words == ["sig"]:
         return True
     return any(
         _has(words, _SECRET_BESIDE) or not _has(words, harmless)

@@ -9,7 +9,7 @@ from rlprof.recording.redaction.names import is_secret_name
     "name",
     [
         *("API_KEY", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "HF_TOKEN", "apiKey", "APIKey"),
-        *("PGPASSWORD", "MYSQL_PWD", "GOOGLE_APPLICATION_CREDENTIALS", "SENTRY_DSN", "my_passphrase", "dbpass"),
+        *("PGPASSWORD", "MYSQL_PWD", "GOOGLE_APPLICATION_CREDENTIALS", "SENTRY_DSN", "my_passphrase", "dbpass", "seed-phrase", "mnemonic"),
         *("SSH_AUTH_SOCK", "GITHUB_PAT", "MY_CREDS", "SLURM_JWT", "AccountKey", "SharedAccessSignature", "oauth2"),
         *("key", "keys", "token", "password1", "context.token", "max_api_key", "n_passwords", "data.api_key"),
         *("X-Api-Key", "PRIVATE-TOKEN", "Cookie", "Authorization", "sessionid", "session_id", "wandbtoken", "openaikey"),
