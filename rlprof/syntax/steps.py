@@ -190,8 +190,8 @@ def _is_begun(around: Iterable[_Assignment], seen: set[str], owner: str, method:
 
 
 def _is_made_alike(around: Iterable[_Assignment], seen: set[str], owner: str, method: str) -> bool:
-    """Tell whether a function of the program's makes something of the observation, and of what another method of ``owner`` gives, too:
-    ``x = flat(after)`` and ``x = flat(env.reset()[0])``.
+    """Tell whether a function of the program's, or a method, makes something of the observation, and of what another method of ``owner``
+    gives, too: ``x = flat(after)`` and ``x = flat(env.reset()[0])``.
     """
     begun = [
         each for each in around if any(of == owner and name != method for of, name in each.calls)
@@ -260,8 +260,8 @@ def _converted(value: ast.expr, imported: Collection[str]) -> str:
 
 def _made(value: ast.expr) -> dict[str, str]:
     match value:
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
-            return {"made_by": name, "made_of": ast.unparse(argument)}
+        case ast.Call(func=ast.Name() | ast.Attribute() as by, args=[argument], keywords=[]):
+            return {"made_by": ast.unparse(by), "made_of": ast.unparse(argument)}
     return {"made_by": "", "made_of": ""}
 
 

@@ -283,7 +283,7 @@ def test_a_mode_of_torch_hears_nothing_of_a_step_that_is_looked_at():
         ((np.zeros((5, 4)), np.zeros(3), False), 0),
         ((np.zeros(5), np.zeros(5), False), 0),
         (Transition((0, 1), 0.5, False), 1),
-        (("text", 1.0, False), 0),
+        (("You are in a hall.", 1.0, False), 1),
         ((object(), 1.0, False), 0),
         (([1.0], 1.0), 0),
         (([1.0], 1.0, None), 0),

@@ -39,6 +39,15 @@ STEPS = {
                 if late:
                     x = flat(env.reset()[0])
         """,
+    "a method makes the same of both, in one statement": """
+        def run(env, reader, weights):
+            x = reader.features(env.reset())
+            while True:
+                move = (weights @ x).argmax()
+                text, gain, over, late, _ = env.step(move)  # here
+                y = reader.features(text)
+                x = reader.features(env.reset()) if over or late else y
+        """,
     "what a new episode begins with stands last": """
         def train(worlds, net, ring):
             seen = worlds.observe()

@@ -307,7 +307,7 @@ def _rows(shape: Any) -> int:
 
 def _is_observation(value: Any) -> bool:
     kind = _name(value)
-    return kind in (*_NUMBERS, *_NESTED, *_ARRAYS) or kind.startswith("numpy.")
+    return kind in ("str", *_NUMBERS, *_NESTED, *_ARRAYS) or kind.startswith("numpy.")
 
 
 def _name(value: Any) -> str:
