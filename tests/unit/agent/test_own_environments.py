@@ -51,7 +51,7 @@ class World:
 
     def about(self, move: int) -> Any:
         probe()
-        return "text", float(move), False
+        return object(), 1.0, False
 
 
 class Taught(World):
