@@ -140,6 +140,31 @@ def sorted_lists() -> Iterator[Replacement]:
         )
 
 
+def ranked_arrays() -> Iterator[Replacement]:
+    for size in (256, 1_000, 6_000):
+        ranks = _RNG.random(size)
+        yield a_call(
+            f"{size} numbers ranked by a function",
+            lambda gains=ranks: sorted(range(len(gains)), key=lambda at: -gains[at]),
+            lambda gains=ranks: np.argsort(-gains),
+        )
+        yield a_call(
+            f"the largest of {size} by a function",
+            lambda gains=ranks: max(range(len(gains)), key=lambda at: gains[at]),
+            lambda gains=ranks: int(np.argmax(gains)),
+        )
+
+
+def texts_of_rows() -> Iterator[Replacement]:
+    for size in (3, 6):
+        state = _RNG.random(size).astype(np.float32)
+        yield a_call(
+            f"text put together of {size}",
+            lambda row=state: "|".join(str(round(float(each), 1)) for each in row),
+            lambda row=state: (row * 10).astype(np.int8).tobytes(),
+        )
+
+
 def _put_in_place(ordered: list[float]) -> None:
     bisect.insort(ordered, random.random())
     del ordered[0]
@@ -572,7 +597,7 @@ def precisions() -> Iterator[Replacement]:
 
 
 CASES = (
-    *(pandas_tables, lists, picks, sorted_lists, spaces),
+    *(pandas_tables, lists, picks, sorted_lists, ranked_arrays, texts_of_rows, spaces),
     *(matrices, normal_vectors, whole_arrays, arrays_of_objects, generators, made_again),
     *(
         distributions,

@@ -59,6 +59,13 @@ KEPT_BY_SORTING: Final = SlowCall(
     Range(0.0, 0.99),
 )
 
+RANKED: Final = SlowCall(
+    "an array is ranked by a function of Python",
+    "np.argsort(array) ranks all of its numbers in C, np.argpartition finds the k largest, np.argmax the largest.",
+    # Of 256 to 6 000 numbers 0.07 to 0.12 is left, of the largest of them 0.004 to 0.06 (benchmarks/replaced_calls.py).
+    Range(0.85, 0.99),
+)
+
 TEXT: Final = SlowCall(
     "a list of numbers is made into text",
     "As a key of a dictionary take tuple(numbers), or array.tobytes() of an array; for output make the text only of what is shown.",
@@ -66,6 +73,15 @@ TEXT: Final = SlowCall(
     Range(0.8, 0.99),
 )
 
+OF_NUMBERS_IN_TURN: Final = Range(0.5, 0.85)
+"""Part that goes of a text that a comprehension puts together: of 3 numbers 0.43 is left, of 6 0.27 (benchmarks/replaced_calls.py)."""
+
+_LONG_TO_RANK: Final = 256
+"""Numbers, for each of which a function is called."""
+_RANKS: Final = frozenset({"sorted", "min", "max"})
+_OF_RANKS: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Constant, ast.expr_context, ast.Call)  # fmt: skip
+_FEWEST_IN_TURN: Final = 3
+"""Numbers that a comprehension makes into text one by one, each of which takes 0.5 to 3 µs."""
 _LONG_TO_COPY: Final = 200
 """Elements, each of which takes 5 to 10 ns to copy."""
 _LONG_TO_SORT: Final = 1_000
@@ -119,9 +135,15 @@ def done_to_a_long_list(
         seen = _long(of, known, _CONTAINERS, _LONG_TO_SORT)
         if seen and (slow := _slow_sort(statement, of, taken, known)):
             return OnList(slow, seen, calls)
-    for of, calls in _texts_for_keys(statement, known, module):
-        if seen := _many_numbers(of, known):
+    for written, calls in _texts_for_keys(statement, known, module):
+        if isinstance(written, ast.comprehension):
+            if seen := _numbers_in_turn(written, known):
+                return OnList(TEXT, seen, calls, OF_NUMBERS_IN_TURN)
+        elif seen := _many_numbers(written, known):
             return OnList(TEXT, seen, calls)
+    for array, calls in _ranked(statement):
+        if seen := _array(array, known, _LONG_TO_RANK):
+            return OnList(RANKED, seen, calls)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
@@ -210,7 +232,7 @@ def _slow_sort(
 
 def _texts_for_keys(
     statement: Statement, known: Mapping[str, Value], module: SourceModule
-) -> Iterator[tuple[ast.expr, int]]:
+) -> Iterator[tuple[ast.expr | ast.comprehension, int]]:
     """Yield what is made into text only to look something up by it, with the calls that belong to that."""
     texts: list[tuple[ast.expr | None, int]] = []
     match statement.node:
@@ -227,6 +249,50 @@ def _texts_for_keys(
         match text:
             case ast.Call(func=ast.Name(id=name), args=[of]) if name in _WRITES:
                 yield of, calls + isinstance(of, ast.Call)
+            case ast.Call(
+                func=ast.Attribute(ast.Constant(), "join"),
+                args=[ast.GeneratorExp() | ast.ListComp() as each],
+            ) if len(each.generators) == 1 and not each.generators[0].ifs:
+                yield (
+                    each.generators[0],
+                    calls + sum(isinstance(n, ast.Call) for n in ast.walk(each)),
+                )
+
+
+def _ranked(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+    """Yield the arrays by whose items numbers from zero on are ranked, with the calls that belong to that: ``prio`` in
+    ``sorted(range(n), key=lambda i: -prio[i])``.
+    """
+    for call in statement.calls():
+        match call:
+            case ast.Call(
+                func=ast.Name(id=name),
+                args=[ast.Call(func=ast.Name(id="range"))],
+                keywords=[ast.keyword("key", ast.Lambda(ast.arguments(args=[turn]), body)), *_],
+            ) if name in _RANKS and all(isinstance(part, _OF_RANKS) for part in ast.walk(body)):
+                for part in ast.walk(body):
+                    match part:
+                        case ast.Subscript(array, ast.Name(id=index)) if index == turn.arg:
+                            yield array, sum(isinstance(n, ast.Call) for n in ast.walk(call))
+
+
+def _array(written: ast.expr, known: Mapping[str, Value], shortest: int) -> str:
+    """The array in words, where it was seen to be a row of as many numbers as ``shortest``; else nothing."""
+    value = value_of(written, known)
+    if value is None or not value.is_array or len(value.shape or ()) != 1:
+        return ""
+    is_long = (value.numbers or 0) >= shortest
+    return f"{ast.unparse(written)}: {value.in_words()}" if is_long else ""
+
+
+def _numbers_in_turn(turns: ast.comprehension, known: Mapping[str, Value]) -> str:
+    """The row of numbers in words that a comprehension goes through; nothing where it was not seen to be one."""
+    value = value_of(turns.iter, known)
+    if value is None or (value.numbers or value.length or 0) < _FEWEST_IN_TURN:
+        return ""
+    is_row = value.is_array and len(value.shape or ()) == 1
+    holds = value.type in ("list", "tuple") and value.items in ("int", "float")
+    return f"{ast.unparse(turns.iter)}: {value.in_words()}" if is_row or holds else ""
 
 
 def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:

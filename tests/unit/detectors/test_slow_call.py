@@ -66,6 +66,11 @@ MARKET = Script(
             mark = str(self.order)
             self.table[mark] = 3
             cached = self.remote.get(str(self.order))
+            joined = "|".join(str(round(x, 1)) for x in self.cells)
+            self.table[joined] = 4
+            shown = ",".join(str(x) for x in self.cells)
+            ranked_by = sorted(range(n), key=lambda i: -self.odds[i])
+            greatest = max(range(n), key=lambda i: self.worth(i))
             return row
 
     def train():
@@ -707,6 +712,8 @@ def test_python_code_that_it_calls_is_its_own():
         ("self.seen = sorted", "self__seen", LIST.format(1000), "a long list is sorted anew"),
         ("known = repr", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
         ("mark = str", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
+        ("joined = ", "self__cells", CELLS.format(4), "a list of numbers is made into text"),
+        ("ranked_by", "self__odds", CELLS.format(6_000), "an array is ranked by a function"),
         (
             "names = tuple",
             "self__book",
@@ -719,7 +726,7 @@ def test_long_lists(line: str, operand: str, seen: str, words: str):
     (finding,) = on(line, **{operand: seen})
 
     assert finding.title.startswith(words)
-    kind = seen.partition(" ")[0].removeprefix("type=")
+    kind = seen.partition(" ")[0].removeprefix("type=").replace("numpy.ndarray", "array")
     assert finding.evidence[1].startswith(f"seen there: {operand.replace('__', '.')}: {kind} of ")
 
 
@@ -748,6 +755,12 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         ("text = str", "self__order", NUMBERS.format(16)),
         ("cached = ", "self__order", NUMBERS.format(16)),
         ("known = repr", "self__order", LIST.format(16)),
+        ("shown = ", "self__cells", CELLS.format(4)),
+        ("joined = ", "self__cells", CELLS.format(2)),
+        ("joined = ", "self__cells", CELLS.format("4,4")),
+        ("ranked_by", "self__odds", CELLS.format(100)),
+        ("ranked_by", "self__odds", LIST.format(6_000)),
+        ("greatest = ", "self__odds", CELLS.format(6_000)),
         ("middle = sorted", "self__order", LIST.format(5000)),
         ("most = sorted", "self__order", LIST.format(5000)),
         ("old = self.memory", "self__memory", LIST.format(500)),
@@ -771,6 +784,12 @@ def test_a_copy_to_pick_from_is_all_that_its_line_does():
         "a text that is written",
         "a text that is sent",
         "lists that no tuple of numbers takes the place of",
+        "a text put together that nobody looks up",
+        "one put together of two numbers",
+        "one put together of rows",
+        "few to rank",
+        "a list to rank",
+        "ranked by more than an array",
         "the middle",
         "nearly all",
         "short to move",
