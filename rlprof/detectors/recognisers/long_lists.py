@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.libraries.base import SlowCall
+from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
@@ -73,8 +74,13 @@ TEXT: Final = SlowCall(
     Range(0.8, 0.99),
 )
 
-OF_NUMBERS_IN_TURN: Final = Range(0.5, 0.85)
-"""Part that goes of a text that a comprehension puts together: of 3 numbers 0.43 is left, of 6 0.27 (benchmarks/replaced_calls.py)."""
+OF_NUMBERS_IN_TURN: Final = calibrated(
+    Range(0.5, 0.85),
+    unit="part of the line's time",
+    source="benchmarks/replacements.py, numpy 2.4: of 3 numbers 0.43 is left, of 6 0.27",
+    date="2026-11-29",
+)
+"""Part that goes of a text that a comprehension puts together."""
 
 _LONG_TO_RANK: Final = 256
 """Numbers, for each of which a function is called."""
