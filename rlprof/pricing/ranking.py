@@ -22,7 +22,7 @@ MOST_SAVED: Final = 0.99
 
 
 MOST_MEASURED: Final = 0.9999
-"""Nor is more told of what was measured: ten thousand times as fast is as good as free."""
+"""The same where a try has told: ten thousand times as fast is as good as free."""
 
 
 @dataclass(frozen=True, slots=True)
