@@ -141,6 +141,34 @@ def test_in_the_main_thread_the_caller_tells_too(steps):
     assert 0 <= before + 700 - steps.cell[0] <= 1, "but for the first call of one that is new"
 
 
+def test_short_threads_that_step_leave_the_main_thread_without_looks(steps):
+    """As an evaluation in a thread of its own now and then: each look took a quarter of the main thread's time, for good."""
+    wrapped, ways = Limit(Wrapper(Maze())), []
+
+    for number in range(600):
+        a_turn_of(wrapped, 700)
+        ways.append(turns().way)
+        if number % 5 == 0:
+            stepped_in_a_thread(Limit(Maze()), 5)
+    turns().begin()
+
+    assert ways[-300:].count(DIRECT) > 270
+    assert steps.cell[0] == pytest.approx(600 * 700 + 120 * 5, rel=0.01)
+
+
+def test_threads_that_step_no_more_are_forgotten(steps):
+    wrapped = Limit(Wrapper(Maze()))
+    stepped_in_a_thread(Maze(), 5)
+    assert steps.is_elsewhere
+
+    for _ in range(30_000):
+        a_turn_of(wrapped, 700)
+        if not steps.is_elsewhere:
+            break
+
+    assert not steps.is_elsewhere
+
+
 def test_each_object_counts_for_its_own_number_of_copies_without_a_look(steps):
     made, ways = 0, set()
 

@@ -58,6 +58,9 @@ class ThreadTurns:
         is_of_threads = self._counter.is_elsewhere or not thread
         if not (is_enrolled(self._turns) and is_of_threads):
             self._wait()
+        elif self._turns.way == DIRECT and self._begun is not None and thread:
+            # A turn of the main thread has come first: these are calls that were counted directly since.
+            self._wait()
         elif self._turns.way == DIRECT:
             self._turns.begin()
             self._begin(thread)
@@ -73,10 +76,14 @@ class ThreadTurns:
 
     def _begin(self, thread: int) -> None:
         self._begun = thread, time.thread_time_ns(), self._counter.calls[0]
-        self._counter.left[0] = _LOOKED_AT
+        self._leave(_LOOKED_AT)
 
     def _wait(self, call_ns: float = 0.0) -> None:
         """Until the next look, at calls that take so long each, as far as is known."""
         self._begun = None
         calls = min(_DIRECT, max(_FEWEST_DIRECT, _AGAIN_NS / call_ns)) if call_ns else _DIRECT
-        self._counter.left[0] = round(calls * rarer_after(self._turns.changes))
+        self._leave(round(calls * rarer_after(self._turns.changes)))
+
+    def _leave(self, calls: int) -> None:
+        self._counter.left[0] = calls
+        self._turns.left_to_threads = calls

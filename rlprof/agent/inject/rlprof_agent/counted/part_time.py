@@ -191,8 +191,10 @@ class PartTime:
         """Turns that are to be looked at, for a thread has begun."""
         self._threads = 0
         """How often one has."""
-        self._quiet, self._left_to_threads = 0, 0
-        """Sums in which no other thread has made a call, and what its calls count down, at the last one."""
+        self._quiet = 0
+        """Sums in which no other thread has made a call."""
+        self.left_to_threads = 0
+        """What their calls count down, at the last sum, or when it was last set."""
         self._until_look = 0
         self._owed = 0.0
         self._drawn = 1
@@ -328,8 +330,8 @@ class PartTime:
     def _note_quiet_threads(self) -> None:
         """Take it that no other thread makes calls any more, once none has for long."""
         left = self._counter.left[0]
-        self._quiet = 0 if left != self._left_to_threads else self._quiet + 1
-        self._left_to_threads = left
+        self._quiet = 0 if left != self.left_to_threads else self._quiet + 1
+        self.left_to_threads = left
         if self.has_thread_turns and self._quiet > _QUIET_TURNS // AT_ONCE:
             self._quiet, self._counter.is_elsewhere = 0, False
 
