@@ -19,6 +19,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import Callee, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, receiver
+from rlprof.syntax.nodes import given_to
 
 _METHOD: Final = "numpy.ndarray."
 _METHODS: Final = frozenset({"sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin", "dot", "clip", "copy", "round"})  # fmt: skip
@@ -72,7 +73,7 @@ def calls_by_size(
             numbers = (
                 (elements_of(given) if len(call.args) == 1 else None)
                 if is_made
-                else _seen_numbers(given, known, module)
+                else _given_numbers(call, known, module)
             )
             if numbers is None:
                 is_whole = False
@@ -87,6 +88,16 @@ def calls_by_size(
         is_whole and bool(small) and not large,
         frozenset((several & small) - large - TO_ONE_NUMBER),
     )
+
+
+def _given_numbers(
+    call: ast.Call, known: Mapping[str, Value], module: SourceModule | None
+) -> int | None:
+    """How many numbers a function is given: in its first argument, or in another one that was seen to have more; None where the first was
+    not seen.
+    """
+    first, *others = (_seen_numbers(each, known, module) for each in given_to(call))
+    return None if first is None else max(first, *filter(None, others), 0)
 
 
 def _works_on_columns(expression: ast.expr, function: Function | None) -> bool:
