@@ -54,7 +54,7 @@ def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
             if function is None:
                 continue
             for place in (*_filled(function, statement), *_added(module, statement)):
-                sequence = _sequence(place.length, function)
+                sequence = _sequence(place.length, function) or _picked(place.length, statement)
                 if sequence is not None and widths.is_fixed(place.width, module, function):
                     line, written = statement.first_line, _written(statement, sequence)
                     width = _in_full(place.width, module, function)
@@ -190,6 +190,17 @@ def _sequence(length: ast.expr, function: Function, levels: int = 0) -> ast.expr
         case ast.Name(id=name) if levels < _MOST_LEVELS:
             made = only_value(function, name)
             return None if made is None else _sequence(made, function, levels + 1)
+    return None
+
+
+def _picked(length: ast.expr, statement: Statement) -> ast.expr | None:
+    """Return what is written, where its length is kept apart and picked by the same index: ``self.obs[j]`` and ``size = self.sizes[j]``."""
+    if isinstance(length, ast.Name) and statement.function is not None:
+        length = only_value(statement.function, length.id) or length
+    for each in assigned(statement.node):
+        match each.value, length:
+            case ast.Subscript(slice=of), ast.Subscript(slice=by) if ast.dump(of) == ast.dump(by):
+                return each.value
     return None
 
 

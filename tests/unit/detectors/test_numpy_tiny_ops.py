@@ -315,6 +315,29 @@ def test_functions_under_other_names_on_what_was_seen_to_be_few(shape, is_told):
     assert bool(detect(DETECTOR, run, DRIFT)) == is_told
 
 
+NEAR = Script(
+    "near.py",
+    """
+    import numpy as np
+
+    def sense(source, places, out):
+        return np.subtract(source, places)
+    """,
+)
+
+
+@pytest.mark.parametrize(("shape", "is_told"), [("2", True), ("192,8,2", False)])
+def test_the_largest_argument_tells_how_many_numbers_it_works_on(shape, is_told):
+    run = spent_on(
+        NEAR.at("np.subtract", "sense"),
+        np__subtract="type=numpy.ufunc function=numpy.subtract",
+        source="type=numpy.ndarray shape=2 dtype=f4",
+        places=f"type=numpy.ndarray shape={shape} dtype=f4",
+    )
+
+    assert bool(detect(DETECTOR, run, NEAR)) == is_told
+
+
 FAR = Script(
     "far.py",
     """

@@ -42,6 +42,20 @@ def test_finds_rows_that_are_written_up_to_a_length(width):
     assert found(WRITTEN.format(width=width)) == [(width, "episode")]
 
 
+@pytest.mark.parametrize(("length", "is_found"), [("sizes[j]", True), ("sizes[i]", False)])
+def test_lengths_that_are_kept_apart_are_those_of_what_is_picked_with_them(length, is_found):
+    body = f"""
+    rows = np.zeros((len(picked), WIDTH, 4))
+    for i, j in enumerate(picked):
+        k = {length}
+        rows[i, :k] = episodes[j]
+    """
+
+    assert found(body, arguments="picked, episodes, sizes") == (
+        [("WIDTH", "episodes[j]")] if is_found else []
+    )
+
+
 @pytest.mark.parametrize(
     "body",
     [
