@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import LineTime, calls_time
+from rlprof.detectors.recognisers.frozen_answers import FrozenAnswers, FrozenSearch
+from rlprof.detectors.recognisers.line_time import LineTime, calls_time, own_time
 from rlprof.detectors.recognisers.same_inputs import (
     PureWork,
     RepeatedWork,
@@ -79,6 +80,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         if time.is_worth(MIN_SHARE) and is_worth_it:
             told |= repeated.nodes
             yield _finding(repeated, time)
+    yield from _of_frozen(profile, search.lines)
     for invariant in turns:
         enough = whole and sum(invariant.weights.values()) >= MIN_SHARE * whole
         if enough and told.isdisjoint(invariant.nodes):
@@ -158,6 +160,37 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
         fix=f"Compute it once before the loop{hand}; or keep it until what it depends on changes.",
         confidence=Confidence.MEASURED if turns.is_exact else Confidence.BOUNDED,
     )
+
+
+def _of_frozen(profile: Profile, lines: UserLines) -> Iterator[Finding]:
+    found = FrozenSearch(profile, lines).found()
+    time = own_time(profile, lines, found, MIN_SHARE)
+    if time is None:
+        return
+    most = time.most
+    turns = "each turn" if most.epochs is None else f"each of {most.epochs} turns"
+    yield Finding(
+        title=f"a frozen network answers anew in each epoch ({time.place})",
+        savings=tuple(Saving(frozenset(each.nodes), _of_epochs(each)) for each in found),
+        locations=time.locations,
+        evidence=(
+            time.share_spent("in its calls"),
+            f"no look found {most.network} changed, and no optimizer moves it",
+            f"it is asked in {turns} of the loop at line {most.loop_line} for rows of {', '.join(sorted(most.data)[:_SHOWN])}, which no turn "
+            "changes",
+        ),
+        fix="Ask it once for all rows, under torch.no_grad() and before the loop, and pick rows of its answers as of the data. Where it drops units at "
+        "random, or normalizes over a batch, that gives other answers: then leave it.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _of_epochs(answers: FrozenAnswers) -> Range:
+    """Part of its calls that goes: all but those of one turn."""
+    if answers.epochs is None:
+        return Range(0.5, MOST_OF_TURNS)
+    part = 1 - 1 / answers.epochs
+    return Range(REMOVABLE.low * part, part)
 
 
 def _called(qualname: str) -> str:

@@ -157,11 +157,16 @@ class Value:
         """Tell whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
         torch counts.
         """
+        return self.fields.get("gradients") == "1" and self.is_frozen(fewest_looks)
+
+    def is_frozen(self, fewest_looks: int) -> bool:
+        """Tell whether it is a network that so many looks found as it was, and not in an optimizer's hands."""
         looks = [look for look in self._seen if "optimized" in look.fields]
+        states = {(look.fields["optimized"], look.fields.get("changes")) for look in looks}
         return (
             sum(look.looks for look in looks) >= fewest_looks
-            and self.fields.get("gradients") == "1"
-            and len({(look.fields["optimized"], look.fields.get("changes")) for look in looks}) == 1
+            and len(states) == 1
+            and looks[0].fields["optimized"] == "0"
         )
 
     @property

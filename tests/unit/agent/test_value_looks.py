@@ -163,6 +163,18 @@ def test_tells_of_a_network_whether_it_is_trained(optimizer_steps):
     assert learning(target) == {"optimized": "1"}
 
 
+def test_a_network_that_was_trained_in_advance_and_frozen_since_is_in_no_optimizers_hands(
+    optimizer_steps,
+):
+    teacher = Network()
+    optimizer_steps(teacher)
+    assert learning(teacher) == {"optimized": "1"}
+
+    teacher.requires_grad_(False)
+
+    assert learning(teacher)["optimized"] == "0"
+
+
 def test_optimizers_that_are_gone_leave_their_place_to_others(optimizer_steps):
     for _ in range(20):
         network = Network()

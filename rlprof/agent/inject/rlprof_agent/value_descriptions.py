@@ -202,8 +202,9 @@ def _learning_beside(network: Any) -> list[str]:
     for parameter in _parameters(network):
         if parameter is MISSING:
             return []
-        if optimized.moves(parameter):
-            is_plain = _is_parameter(type(parameter))
+        is_plain = _is_parameter(type(parameter))
+        # One without gradients may have been moved before: by an optimizer of its training in advance.
+        if optimized.moves(parameter) and not (is_plain and not parameter.requires_grad):
             return ["optimized=1", *(["dtype=" + str(parameter.dtype)] if is_plain else ())]
         if parameter is not None:
             parameters.append(parameter)
