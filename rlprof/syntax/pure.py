@@ -13,6 +13,7 @@ from rlprof.syntax.dependencies import (
     assigned_by,
     inputs_of_function,
     inputs_of_value,
+    is_called_as_written,
 )
 from rlprof.syntax.module import SourceModule, Statement
 from rlprof.syntax.nodes import calls_in, items_of, nodes_in
@@ -59,6 +60,14 @@ def pure_around(module: SourceModule, line: int) -> Sequence[Pure]:
     return [pure for pure in found if pure is not None]
 
 
+def fitted_at(module: SourceModule, line: int) -> Pure | None:
+    """The method that ``line`` lies in, where all that it does is to give attributes of its object values that are computed of others,
+    ``self.mean = rows.mean(0)``: called again for the same, it leaves the same.
+    """
+    function = module.function_at(line)
+    return _fitting(module, function.first_line) if function is not None else None
+
+
 def only_computes_at(module: SourceModule, line: int) -> bool:
     """Tell whether the function that ``line`` lies in does nothing else, be its result kept or not."""
     function = module.function_at(line)
@@ -80,6 +89,59 @@ def _pure_function(module: SourceModule, first_line: int) -> Pure | None:
         function.qualname,
         keeps_arguments=assigned.isdisjoint(arguments_of(function.node)),
     )
+
+
+@lru_cache(maxsize=2048)
+def _fitting(module: SourceModule, first_line: int) -> Pure | None:
+    function = module.function_at(first_line)
+    if (
+        function is None
+        or not function.class_name
+        or not isinstance(function.node, ast.FunctionDef)
+    ):
+        return None
+    if not is_called_as_written(function.node):
+        return None
+    arguments = arguments_of(function.node)
+    inputs: dict[Operand, None] = {}
+    for statement in module.of_function(function):
+        match statement.node:
+            case ast.Expr(value=ast.Constant()) | ast.Return(value=None) | ast.Pass():
+                continue
+            case ast.Return(value=ast.Name(id=name)) if [name] == arguments[:1]:
+                continue
+            case ast.Assign(value=value) if not statement.conditions and not statement.in_loop:
+                read = inputs_of_value(module, value, statement)
+                if read is None:
+                    return None
+                inputs |= dict.fromkeys(read)
+            case _:
+                return None
+    own = assigned_by(function)
+    written = _attributes_given(function.node)
+    depends_on = tuple(each for each in inputs if each.steps[0] not in own)
+    if not written or not own.isdisjoint(arguments) or not depends_on:
+        return None
+    if any(not written.isdisjoint(_attributes_read(each)) for each in depends_on):
+        return None
+    others = (other.node for other in module.functions if other.node.name != "__init__")
+    if any(node is not function.node and _attributes_given(node) & written for node in others):
+        return None  # What somebody else gives them is gone after it.
+    lines = range(function.first_line, function.last_line + 1)
+    return Pure(depends_on, lines, function.qualname, keeps_arguments=True)
+
+
+def _attributes_given(function: ast.AST) -> set[str]:
+    """Attributes that it gives values to, or parts of them."""
+    return {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+    }
+
+
+def _attributes_read(operand: Operand) -> set[str]:
+    return {step[1:] for step in operand.steps[1:] if step.startswith(".")}
 
 
 @lru_cache(maxsize=2048)

@@ -116,7 +116,8 @@ class TurnChanges:
             nodes = list(ast.walk(pending.pop()))
             called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
             for node in nodes:
-                if isinstance(node, ast.Attribute) and id(node) not in called:
+                is_read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+                if isinstance(node, ast.Attribute) and is_read and id(node) not in called:
                     found.update(() if _is_of_library(node) else (node.attr,))
                 name = _name_of(node)
                 for _, other in self._functions.get(name, ()) if name else ():

@@ -21,7 +21,7 @@ from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.module import Function, SourceModule
 from rlprof.syntax.operands import Operand
-from rlprof.syntax.pure import Pure, pure_at
+from rlprof.syntax.pure import Pure, fitted_at, pure_at
 from rlprof.syntax.turn_changes import Changes, TurnChanges
 from rlprof.syntax.writes import is_changed
 
@@ -88,15 +88,15 @@ class TurnInvariants(SteadySearch):
         self._is_as_read = is_as_read
         self._parameters = Parameters(profile.sources, profile.run.command)
         yours = (file for file in profile.sources if lines.is_yours(Frame(file, "", 0)))
-        modules = map(lines.module, yours)
-        self._changes = TurnChanges([module for module in modules if module is not None])
-        self._networks = frozenset(
+        read = {file: module for file in yours if (module := lines.module(file)) is not None}
+        self._changes = TurnChanges([*read.values()])
+        self._callable = frozenset(
             text.rpartition(".")[2]
             for file in profile.sources
             for text, value in self.values.within(file).items()
-            if value.is_network
+            if value.is_network or (value.file in read and not value.function and not value.made)
         )
-        """Names of the variables and attributes that hold them."""
+        """Names of the variables and attributes that hold networks, or objects of classes that are read, and with them how they are called."""
         self._known: dict[tuple[Frame, ...], _Read | None] = {}
 
     def found(self) -> Collection[Invariant]:
@@ -194,7 +194,8 @@ class TurnInvariants(SteadySearch):
         if module is None:
             return None, None
         found = (pure for pure in pure_at(module, frames[0]) if pure.function and pure.inputs)
-        return next(found, None), module.function_at(frames[0].line)
+        pure = next(found, None) or fitted_at(module, frames[0].line)
+        return pure, module.function_at(frames[0].line)
 
     def _are_plain(self, own: Frame, pure: Pure) -> bool:
         """Tell whether all inputs were seen, and are numbers, arrays or tensors that no optimizer moves."""
@@ -217,7 +218,7 @@ class TurnInvariants(SteadySearch):
         """Return the loops around a call of which no turn changes what it is given."""
         found: _SameForAll | None = None
         for loop in loops.loops:
-            known = {*called, *self._networks}
+            known = {*called, *self._callable}
             changes = self._changes.leaves(module, loop, call.inputs, attributes, known)
             if changes is Changes.MORE:
                 break

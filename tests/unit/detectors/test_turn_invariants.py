@@ -197,6 +197,44 @@ def test_silent_where_not_the_same_is_computed(improve: str, looks: str):
     assert told_of_sweeps(improve, looks) == []
 
 
+MODEL = Script(
+    "model.py",
+    """
+    import numpy as np
+
+    class Scaler:
+        def fit(self, rows):
+            self.mean = rows.mean(0)
+
+        def __call__(self, rows):
+            return rows - self.mean
+
+    class Model:
+        def train(self, rows):
+            for _ in range(4):
+                for start in range(0, len(rows), 64):
+                    self.scaler.fit(rows)
+                    some = self.scaler(rows[start : start + 64])
+    """,
+)
+
+
+@pytest.mark.parametrize("line", ["self.scaler.fit(rows)", "self.scaler.fit(rows[start:])"])
+def test_what_is_fitted_anew_to_the_same_in_each_turn(line: str):
+    script = Script("model.py", MODEL.text.replace("self.scaler.fit(rows)", line))
+    call, inside = script.at(line, "Model.train"), script.at("self.mean = rows", "Scaler.fit")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, call, inside).spends(6.0, "train.py:3 train")
+    run.sees(inside, rows="type=numpy.ndarray shape=4000,6 dtype=f8")
+    run.sees(script.at("some = ", "Model.train"), self__scaler="type=model.Scaler file=model.py")
+
+    found = detect(DETECTOR, run, script)
+
+    titles = [finding.title for finding in found]
+    is_the_same = line == "self.scaler.fit(rows)"
+    assert titles == (["fit is computed anew in each turn (model.py:14)"] if is_the_same else [])
+
+
 def frames_of(files: list[Script]) -> list[str]:
     """The frames of the lines marked ``#1``, ``#2`` ..., the outermost first; ``#2<listcomp>`` is one of a comprehension."""
     found: list[tuple[str, str]] = []

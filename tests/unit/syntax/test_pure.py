@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.model.recording import Frame
 from rlprof.syntax.module import SourceModule, parse
-from rlprof.syntax.pure import Pure, pure_around, pure_at
+from rlprof.syntax.pure import Pure, fitted_at, pure_around, pure_at
 
 HEAD = """\
 import copy, random
@@ -384,3 +384,50 @@ def test_a_search_in_a_text_only_computes():
 
     assert found is not None
     assert [operand.text for operand in found.inputs] == ["name", "SCENARIO"]
+
+
+SCALER = """
+class Scaler:
+    def __init__(self):
+        self.mean = self.width = 0.0
+
+    def fit(self, rows):  #
+        apart = rows - rows.mean(0)
+        self.mean = rows.mean(0)
+        self.width = np.sqrt((apart**2).mean(0))
+        return self
+
+    def scaled(self, rows):
+        return (rows - self.mean) / self.width
+"""
+
+
+def fitted(text: str) -> Pure | None:
+    lines = (HEAD + text).splitlines()
+    return fitted_at(read(text), next(i for i, line in enumerate(lines, 1) if "#" in line))
+
+
+def test_a_method_that_fits_its_object_leaves_the_same_when_it_is_called_again():
+    found = fitted(SCALER)
+
+    assert found is not None
+    assert (found.function, [each.text for each in found.inputs]) == ("Scaler.fit", ["rows"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("self.mean = rows", "self.mean = 0.9 * self.mean + rows"),
+        ("self.width = np", "self.width += np"),
+        ("self.mean = rows", "self.seen.append(rows); self.mean = rows"),
+        ("rows.mean(0)\n        self.width", "np.random.rand(3)\n        self.width"),
+        ("return self", "return rows"),
+        ("return (rows", "self.mean = 0.0; return (rows"),
+        ("self.mean = rows", "if self.is_new: self.mean = rows"),
+    ],
+    ids=["a running mean", "added to", "kept", "drawn", "gives it", "others, too", "at times"],
+)
+def test_not_where_the_next_call_leaves_something_else(before, after):
+    assert before in SCALER
+
+    assert fitted(SCALER.replace(before, after, 1)) is None
