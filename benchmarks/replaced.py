@@ -538,6 +538,27 @@ def number_loops() -> Iterator[Replacement]:
         )
 
 
+def sparse_products() -> Iterator[Replacement]:
+    rng = np.random.default_rng(0)
+    for size, actions in ((600, 4), (2_000, 5), (18_000, 5)):
+        weights = rng.random((actions, size))
+        active = np.sort(rng.choice(size, 8, replace=False))
+        features = np.zeros(size)
+        features[active] = 1.0
+        yield Replacement(
+            "mostly-zeros",
+            f"{actions} values by 8 of {size} features",
+            lambda table=weights, row=features: table @ row,
+            lambda table=weights, at=active: table[:, at].sum(axis=1),
+        )
+        yield Replacement(
+            "mostly-zeros",
+            f"weights of 8 of {size} features moved",
+            lambda table=weights, row=features: table[1].__iadd__(0.1 * row),
+            lambda table=weights, at=active: table[1].__setitem__(at, table[1][at] + 0.1),
+        )
+
+
 def table_sweeps() -> Iterator[Replacement]:
     rng = np.random.default_rng(0)
     for states, actions, many in ((16, 4, 3), (64, 4, 3), (100, 4, 100), (500, 6, 1), (1000, 4, 5)):
@@ -808,6 +829,7 @@ CASES = (
         loaded_batches,
         ensembles,
         number_loops,
+        sparse_products,
         table_sweeps,
         history_sums,
         dense_traces,

@@ -116,6 +116,12 @@ class Value:
         """The class that it is, with its module; empty for what is none."""
         return self.fields.get("class", "")
 
+    def is_mostly_zeros(self, fewest_looks: int) -> bool:
+        """Tell whether so many looks found an array of which nearly all numbers are zeros, and none another one."""
+        return sum(look.looks for look in self._seen) >= fewest_looks and all(
+            look.fields.get("zeros") == "1" for look in self._seen
+        )
+
     @property
     def is_standard(self) -> bool:
         """True if it is stdout or stderr, or a method of theirs."""

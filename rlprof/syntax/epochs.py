@@ -20,7 +20,7 @@ _PLACES: Final = frozenset({"to", "cuda", "cpu", "float", "double", "long", "pin
 """Methods of tensors that give the same numbers elsewhere, or in another type."""
 
 
-class Place(NamedTuple):
+class RunningLine(NamedTuple):
     """A line that runs, in the function that it is in."""
 
     module: SourceModule
@@ -38,7 +38,9 @@ class Epochs(NamedTuple):
     """Functions between the call and the loop."""
 
 
-def epochs_around(places: Sequence[Place], statement: Statement, call: ast.Call) -> Epochs | None:
+def epochs_around(
+    places: Sequence[RunningLine], statement: Statement, call: ast.Call
+) -> Epochs | None:
     """Return the innermost loop each of whose turns gives ``call`` rows of the same data: ``for _ in range(epochs)`` around
     ``for rows in order.split(size)``.
 
@@ -91,7 +93,7 @@ def _picks(given: Sequence[ast.expr], loop: ast.For) -> bool:
     return any(isinstance(part, ast.Subscript) for part in nodes_in(*given, *made))
 
 
-def _data(given: Iterable[ast.expr], place: Place, loop: ast.For) -> set[str] | None:
+def _data(given: Iterable[ast.expr], place: RunningLine, loop: ast.For) -> set[str] | None:
     """What is given in a turn of the loop, in terms of what no turn assigns; None where it may be something else."""
     found, turned = _parts(given, place.module), assigned_in(loop.target)
     for _ in range(_MOST_ROUNDS):
@@ -158,7 +160,7 @@ def _parts(values: Iterable[ast.expr], module: SourceModule) -> set[str] | None:
     return found
 
 
-def _at_entry(given: Iterable[ast.expr], place: Place) -> set[str] | None:
+def _at_entry(given: Iterable[ast.expr], place: RunningLine) -> set[str] | None:
     """What is given, in terms of the function's arguments and of attributes."""
     assert place.function is not None
     found, arguments = _parts(given, place.module), arguments_of(place.function.node)
@@ -176,7 +178,7 @@ def _at_entry(given: Iterable[ast.expr], place: Place) -> set[str] | None:
     return None
 
 
-def _calls_of(place: Place, function: Function) -> list[tuple[Statement, ast.Call]]:
+def _calls_of(place: RunningLine, function: Function) -> list[tuple[Statement, ast.Call]]:
     return [
         (statement, call)
         for statement in place.module.statements_at(place.line)

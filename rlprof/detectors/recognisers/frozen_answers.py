@@ -14,7 +14,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import value_of
-from rlprof.syntax.epochs import Epochs, Place, epochs_around
+from rlprof.syntax.epochs import Epochs, RunningLine, epochs_around
 from rlprof.syntax.module import Statement
 
 LOOKS: Final = 2
@@ -75,7 +75,7 @@ class FrozenSearch(SteadySearch):
             module = self.lines.module(frame.file)
             if module is None:
                 break
-            places.append(Place(module, module.function_at(frame.line), frame.line))
+            places.append(RunningLine(module, module.function_at(frame.line), frame.line))
         asked = self._asked(frames[0], places[0]) if places else None
         epochs = epochs_around(places, *asked) if asked is not None else None
         if asked is None or epochs is None:
@@ -87,7 +87,7 @@ class FrozenSearch(SteadySearch):
         network = ast.unparse(asked[1].func)
         return FrozenAnswers(network, line, epochs.data, count, epochs.loop.lineno)
 
-    def _asked(self, frame: Frame, place: Place) -> tuple[Statement, ast.Call] | None:
+    def _asked(self, frame: Frame, place: RunningLine) -> tuple[Statement, ast.Call] | None:
         """Return the one call of a frozen network on the line; None where there is none, or another network may be asked, too."""
         asked: list[tuple[Statement, ast.Call]] = []
         for statement in place.module.statements_at(frame.line):

@@ -23,6 +23,7 @@ _FINDINGS: Final = frozenset(
         "history-statistics",
         "hot-spot",
         "learner-starved",
+        "mostly-zeros",
         "number-loop",
         "numpy-tiny-ops",
         "padded-sequences",

@@ -216,3 +216,47 @@ def test_large_numbers_are_not_written_out():
     assert print_of(sevens) == print_of(list(sevens))
     assert print_of(sevens) != print_of([7 << 20_000, 7 << 20_002])
     assert print_of(7 << 20_000) != print_of(-(7 << 20_000))
+
+
+def one_of(size: int, dtype: str = "f8") -> np.ndarray:
+    array = np.zeros(size, dtype)
+    array[3] = 1.0
+    return array
+
+
+@pytest.mark.parametrize(
+    "array",
+    [one_of(18_144), one_of(512, "f4"), one_of(900).reshape(30, 30), one_of(600) * -1.0],
+    ids=["features", "short", "a table", "negative zeros"],
+)
+def test_nearly_all_numbers_are_zeros(array):
+    assert value_prints.is_mostly_zeros(array)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.full(1000, np.nan),
+        np.where(np.arange(1000) % 10, 0.0, 1.0),
+        one_of(100),
+        np.zeros(1 << 19),
+        np.zeros(1000, int),
+        np.zeros(1000, object),
+        np.zeros(1000).view(OwnArray),
+        np.frombuffer(bytes(8000)),
+        [0.0] * 1000,
+    ],
+    ids=[
+        "no numbers",
+        "a tenth is none",
+        "few",
+        "many",
+        "whole",
+        "objects",
+        "own",
+        "shared",
+        "list",
+    ],
+)
+def test_of_others_that_is_not_told(array):
+    assert not value_prints.is_mostly_zeros(array)

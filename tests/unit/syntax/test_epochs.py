@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from rlprof.syntax.epochs import Epochs, Place, epochs_around
+from rlprof.syntax.epochs import Epochs, RunningLine, epochs_around
 from rlprof.syntax.module import SourceModule
 
 
@@ -23,7 +23,7 @@ def found(text: str) -> Epochs | None:
         for call in statement.calls()
         if ast.unparse(call.func).endswith("teacher")
     )
-    places = [Place(module, module.function_at(line), line) for line in (asking, *calling)]
+    places = [RunningLine(module, module.function_at(line), line) for line in (asking, *calling)]
     return epochs_around(places, *asked)
 
 

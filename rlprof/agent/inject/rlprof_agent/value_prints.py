@@ -1,6 +1,7 @@
-"""Short numbers that are the same for the same contents, to tell whether a value is what it was at an earlier look.
+"""Short numbers that are the same for the same contents, to tell whether a value is what it was at an earlier look; and whether an array is
+nearly all zeros.
 
-One leaves the process in place of the contents, to be compared; the recorder does not keep it. Nothing of the program is called, no audit hook is
+A number leaves the process in place of the contents, to be compared; the recorder does not keep it. Nothing of the program is called, no audit hook is
 handed a value, and no memory is read but that of Python and numpy: of a tensor nothing is told, since another thread may free its memory
 meanwhile, what is shared with numpy changes uncounted, and a weak reference would keep torch from swapping it.
 """
@@ -28,6 +29,10 @@ _WIDEST = 64
 _ADDED_UP, _COLUMNS = 1 << 16, 512
 """Bytes of an array from which on it is added up, in a table of so many columns."""
 _MOST_DEPTH = 4
+_FEWEST_ZEROS, _MOST_ZEROS = 512, 1 << 18
+"""Numbers of an array of which it is told whether nearly all are zeros: of the most it takes 0.4 ms."""
+_ZEROS = 0.95
+"""Part of them that are, at least."""
 
 _NUMBERS = frozenset(map(id, (int, bool, float, complex, type(None), type(Ellipsis))))
 """Types whose hashes will not do: -1 and -2 have the same, each NaN its own."""
@@ -128,6 +133,25 @@ def _of_array(value: Any, kind: type, left: list[int]) -> Optional[int]:
         return None  # Whole or not at all: one cell of a million may be what changes.
     # A copy, for numpy lets other threads run while it adds up, and one may free what is not ours.
     return hash((value.shape, value.dtype.str, *_short(value.tobytes(), known)))
+
+
+def is_mostly_zeros(array: Any) -> bool:
+    """Tell whether nearly all numbers of a numpy array are zeros; False for one of whole numbers, which may be places, and for one of few or very
+    many.
+    """
+    module = loaded("numpy")
+    numpy: dict[str, Any] = {} if module is None else members_of(module)
+    differs: Any = numpy.get("not_equal")
+    add: Any = numpy.get("add")
+    if type(array) is not numpy.get("ndarray") or array.dtype.kind != "f":
+        return False
+    if not _FEWEST_ZEROS <= array.size <= _MOST_ZEROS or not _has_own_memory(array):
+        return False
+    if type(add) is not numpy.get("ufunc") or type(differs) is not numpy.get("ufunc"):
+        return False
+    # A copy, as above.
+    copy = numpy["ndarray"]((array.size,), array.dtype, array.tobytes())
+    return bool(add.reduce(differs(copy, 0.0)) <= (1 - _ZEROS) * array.size)
 
 
 def _short(whole: bytes, numpy: dict[str, Any]) -> tuple[bytes, ...]:
