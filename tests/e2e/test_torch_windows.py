@@ -404,6 +404,24 @@ train(10)
     assert result.recording.torch_windows[0].fate == "written"
 
 
+@pytest.mark.parametrize("in_window", [True, False])
+def test_a_forked_child_ends_after_a_window(train, in_window):
+    """It waited at its end for a thread of torch's profiler that only its parent has."""
+    body = f"""
+train_in_an_open_window()
+if not {in_window}:
+    train_for(0.5)
+child = os.fork()
+if child == 0:
+    raise SystemExit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    result = train(body, steps=1000 if in_window else 10)
+
+    assert (result.code, result.out) == (0, b"3\n")
+    assert result.recording.torch_windows[0].fate == "written"
+
+
 def test_a_forked_learner_opens_no_library_for_its_windows(train):
     """glibc ends a forked child that opens one, where a thread of its parent was opening one at the fork."""
     body = """

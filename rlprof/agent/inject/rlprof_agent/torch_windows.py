@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .mailbox import Mailbox
     from .stack_probe import StackProbe
     from .torch_capture import Capture
+    from .torch_quiet import LeftThread
     from .torch_ranges import OpenRanges
 
 _windows: Optional[TorchWindows] = None
@@ -38,7 +39,8 @@ def watch(agent: Any) -> None:
     # What windows take, while the program imports: later, a guard of its own may forbid it that.
     from . import announce, torch_capture, torch_quiet, torch_ranges, torch_trace
 
-    _windows = TorchWindows(agent, torch_quiet.find_level())
+    left = torch_quiet.LeftThread(torch_quiet.find_stop())
+    _windows = TorchWindows(agent, torch_quiet.find_level(), left)
 
 
 def load_tracer(_torch: ModuleType) -> None:
@@ -72,7 +74,7 @@ def renew(agent: Any) -> None:
 
         # Not found anew: to open torch's library is not for a forked child, as ``c_functions`` says.
         level = None if torch_quiet.asks_for_more() else before.log_level
-        _windows = TorchWindows(agent, level)
+        _windows = TorchWindows(agent, level, torch_quiet.LeftThread(before.left_thread.stop))
         if is_open:
             # The parent's profiler is half in this process too.
             _windows.stop(layout.TORCH_OTHER_PROFILER)
@@ -84,7 +86,7 @@ class TorchWindows:
     Of its main thread: what runs in others at the same time is not in them.
     """
 
-    def __init__(self, agent: Any, log_level: Any) -> None:
+    def __init__(self, agent: Any, log_level: Any, left_thread: LeftThread) -> None:
         """``log_level`` is None where torch's profiler cannot be kept from printing."""
         from . import torch_plan
 
@@ -111,6 +113,7 @@ class TorchWindows:
         self._lock = _thread.allocate_lock()
         self._set_state(layout.TORCH_WATCHED)
         self.log_level = log_level
+        self.left_thread = left_thread
         if log_level is None:
             self.stop(layout.TORCH_NOT_SILENT)
         self._probe: Optional[StackProbe] = agent.probe
@@ -119,8 +122,10 @@ class TorchWindows:
 
     def end(self) -> None:
         """End a window that is open now: what would end it in time goes."""
-        if _thread.get_ident() == self._main_thread and (self.is_open or not self.is_stopped):
-            self._alone(self._close)
+        if _thread.get_ident() == self._main_thread:
+            if self.is_open or not self.is_stopped:
+                self._alone(self._close)
+            self.left_thread.end()
 
     def updated(self) -> None:
         """An optimizer has made a step."""
@@ -233,6 +238,7 @@ class TorchWindows:
         self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
         if not self._number:
             self._end_in_time()
+        self.left_thread.may_come()
         self._capture = torch_capture.Capture(kind, longest_ns, self.log_level)
         self._capture.open()
         self._hurry_probe(True)
@@ -282,6 +288,7 @@ class TorchWindows:
             self._tell(layout.WINDOW_UPDATES, capture.updates)
             self._mailbox.cells[layout.CELL_WINDOWS_COST_NS] += capture.cost_ns()
         self._tell(layout.WINDOW_ENDED_NS, ended_ns)
+        self.left_thread.end()
         # Last, so that the recorder never sees a window half-told.
         self._tell(layout.WINDOW_FATE, fate)
         self._capture = None
