@@ -111,9 +111,11 @@ class EventCounter:
         steps = number + more
         self.cell[0] += steps
         self.calls[0] += number
-        self.left[0] -= number
-        if self.left[0] < 0:
-            self.in_thread(get_ident())
+        thread = get_ident()
+        if thread != FIRST_THREAD:
+            self.left[0] -= number
+            if self.left[0] < 0:
+                self.in_thread(thread)
 
     def note(self, seen: tuple[dict[int, list[int]], int]) -> None:
         """Count who calls the counted function that calls this, in ``callers``: for an outermost call (0), or another (1)."""

@@ -11,6 +11,10 @@ _WARM_NS, _COLD_PART, _MOST_COLD_NS = 20_000, 0.03, 2_400.0
 """What a call takes on top where the program does much else in between, as a part of the time in between that exceeds the first figure, and at most:
 counting has to come back into the caches. Of 118 µs a step, most of them torch's, it took 2.8 (2026-11-28); of 2 µs of plain Python what a trial says.
 """
+HEEDING = 2.5
+"""How many times what a call costs that is counted directly it costs where it asks for who calls: of 1 200 ns a step, with one call of each kind, 480 were
+added (2026-11-29).
+"""
 LOOKING = 4.3
 """How many times what a call costs without a look at where it comes from it costs with one: 3.5 to 6.3 in the same loops."""
 

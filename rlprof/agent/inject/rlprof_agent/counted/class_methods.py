@@ -100,6 +100,11 @@ class CountedMethods:
         are_clear = [direct.is_clear(looking) for looking in self._all_looking()]
         return all(are_clear)
 
+    def heeding(self) -> float:
+        """Part of the calls that ask for who calls where they are counted directly."""
+        told = [direct.heeded(looking) for looking in self._all_looking()]
+        return sum(asking for asking, _ in told) / max(1, sum(calls for _, calls in told))
+
     def forget_what_is_left(self) -> None:
         """In a forked child: what the parent had counted, and not added yet, is the parent's."""
         for looking in self._all_looking():

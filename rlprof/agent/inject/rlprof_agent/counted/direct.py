@@ -40,6 +40,15 @@ def is_clear(looking: Any) -> bool:
     return all(_is_of_one_kind(*each) for each in callers.values())
 
 
+def heeded(looking: Any) -> tuple[int, int]:
+    """Return the calls of late that ask for who calls where they are counted directly, and all that were looked at."""
+    tally = _tally_of(looking)
+    if tally is None:
+        return 0, 0
+    calls = sum(tally[:3])
+    return calls if tally[3] else 0, calls
+
+
 def looks(function: Any) -> bool:
     """Tell whether ``function`` looks at each call."""
     return _tally_of(function) is not None

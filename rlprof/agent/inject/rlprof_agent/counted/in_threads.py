@@ -71,7 +71,7 @@ class ThreadTurns:
             own_ns = time.thread_time_ns() - begun_ns
             looked_ns = self._turns.looking_ns(self._counter.calls[0] - before)
             if looked_ns > MOST_COST * own_ns and self._turns.is_clear:
-                self._turns.put(DIRECT)
+                self._turns.count_directly()
             self._wait(own_ns / _LOOKED_AT)
 
     def _begin(self, thread: int) -> None:

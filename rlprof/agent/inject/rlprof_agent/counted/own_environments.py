@@ -139,6 +139,10 @@ class OwnEnvironment:
         """Tell whether all calls ever were steps, as far as was looked."""
         return self.is_judged and not self.others[0]
 
+    def heeding(self) -> float:
+        """None: all that is counted directly are steps."""
+        return 0.0
+
     def add(self, number: int, _more: int) -> None:
         """Count so many calls that were made directly, all of one size."""
         _calls[0] += number

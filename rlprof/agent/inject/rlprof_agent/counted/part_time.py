@@ -15,7 +15,7 @@ from _thread import allocate_lock
 from .. import layout
 from ..counters import so_far
 from ..real import os, time
-from .call_costs import IN_BETWEEN, LOOKING, longer_ns
+from .call_costs import HEEDING, IN_BETWEEN, LOOKING, longer_ns
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ what the program holds on to then (``step = env.step``), and of threads that ste
 """
 _MOST_AHEAD = 10
 """Turns by which the program's own counting may be ahead of its pace: in more, its pace is another."""
-_QUIET_TURNS = 500
+_QUIET_TURNS = 200
 """Turns without a call in another thread after which it is taken that there are none any more."""
 _THREAD_TURNS, _MOST_THREADS = 50, 10
 """Turns that are counted with a look after a thread has begun, and threads to begin before that ends: those of many programs make no steps."""
@@ -168,7 +168,7 @@ class PartTime:
         self._call_ns = call_ns
         self._is_whole = False
         """True if this turn is counted from its beginning on."""
-        self._seen = (0, 0)
+        self._seen = 0, 0
         self._until_sum = 1
         """Turns until what was counted is summed up."""
         self._turns_ns = 0
@@ -182,22 +182,18 @@ class PartTime:
         self._put_ns = 0.0
         """CPU time to change the way."""
         self._pace: Any = None
-        """Steps in a ns of the program's own; None before the first turn that was counted in brief."""
+        """Steps in a ns of the program's own; None before the first turn in brief."""
         self._steps, self._among = 0.0, 0.0
         """In a turn that looks: steps, and calls. The last one weighs most."""
         self._left = 0
         """Turns until the next that is counted, or looked at where they are counted directly."""
-        self._looking = 0
-        """Turns that are to be looked at, for a thread has begun."""
-        self._threads = 0
-        """How often one has."""
+        self._looking, self._threads = 0, 0
+        """Turns that are to be looked at, for a thread has begun, and how often one has."""
         self._quiet = 0
-        """Sums in which no other thread has made a call."""
+        """Turns in which no other thread has made a call."""
         self.left_to_threads = 0
-        """What their calls count down, at the last sum, or when it was last set."""
-        self._until_look = 0
-        self._owed = 0.0
-        self._drawn = 1
+        """What their calls count down, at the last turn, or when it was last set."""
+        self._until_look, self._owed, self._drawn = 0, 0.0, 1
         _ever.append(self)
 
     @property
@@ -241,10 +237,11 @@ class PartTime:
         """A turn has ended in which the thread had so much CPU time."""
         before = self._seen
         self._own_ns += own_ns
+        if self._counter.is_elsewhere and self.has_thread_turns:
+            self._note_quiet_threads()
         if self.way == DIRECT:
             self._left -= 1
-            # Those of threads are looked at anew as ``in_threads`` says.
-            if self._left <= 0 and not (self._counter.is_elsewhere and self.has_thread_turns):
+            if self._left <= 0:
                 self._put_next()
         elif self.way == AWAY:
             # What the program holds on to itself, as by ``step = env.step``, has gone on counting.
@@ -298,7 +295,8 @@ class PartTime:
         direct_ns = IN_BETWEEN * self._call_ns
         part = _OF_THE_LAST if self._cost else 1.0
         if self.way == LOOKS:
-            direct = min(steps, calls) * direct_ns / own_ns
+            heeding = HEEDING * calls * max([0.0, *[each.heeding() for each in self.parts]])
+            direct = (min(steps, calls) + heeding) * direct_ns / own_ns
             self._direct_cost += part * (direct - self._direct_cost)
         on_average_ns = ((_ONE_LOOKS - 1) * brief_ns + looking_ns) / _ONE_LOOKS
         self._cost += part * (calls * on_average_ns / own_ns - self._cost)
@@ -309,13 +307,11 @@ class PartTime:
         cost, most = self._cost, self._most_cost
         if self._rests:
             cost, most = self._looking_cost, RESTING_COST
-        self._note_quiet_threads()
         is_elsewhere = self._counter.is_elsewhere
         self._looking -= 1
         is_cheap = self._direct_cost <= _MOST_DIRECT or is_elsewhere
         if self.way == LOOKS and is_cheap and self._looking_cost > most and self.is_clear:
-            self._left = self._drawn_turns(_DIRECT_TURNS)
-            self.put(DIRECT)
+            self.count_directly()
             return
         wanted = (cost + 2 * self._put_ns / own_ns) / most if cost > most else 0.0
         self._left = self._drawn_turns(min(wanted, _MOST_TURNS))
@@ -327,12 +323,17 @@ class PartTime:
         elif self._steps:
             self._put_next()
 
+    def count_directly(self) -> None:
+        """Leave the looks out for some turns."""
+        self._left = self._drawn_turns(_DIRECT_TURNS)
+        self.put(DIRECT)
+
     def _note_quiet_threads(self) -> None:
         """Take it that no other thread makes calls any more, once none has for long."""
         left = self._counter.left[0]
         self._quiet = 0 if left != self.left_to_threads else self._quiet + 1
         self.left_to_threads = left
-        if self.has_thread_turns and self._quiet > _QUIET_TURNS // AT_ONCE:
+        if self._quiet > _QUIET_TURNS:
             self._quiet, self._counter.is_elsewhere = 0, False
 
     def _drawn_turns(self, on_average: float) -> int:
@@ -361,6 +362,9 @@ class PartTime:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
         must_look = self._counter.is_elsewhere or self._rests or self._looking > 0
         must_look |= self.way == DIRECT
+        if self._counter.is_elsewhere:
+            # The next call of a thread has those of it looked at anew, too.
+            self._counter.left[0] = self.left_to_threads = 0
         self.put(BRIEF if self._until_look and self._is_dear and not must_look else LOOKS)
         self._is_whole = True
 
