@@ -538,6 +538,26 @@ def number_loops() -> Iterator[Replacement]:
         )
 
 
+def suffix_sums() -> Iterator[Replacement]:
+    for steps in (16, 64, 512):
+        rewards = np.random.default_rng(0).random(steps).tolist()
+
+        def anew(given: list[float] = rewards) -> list[float]:
+            return [
+                sum(0.99 ** (k - t) * given[k] for k in range(t, len(given)))
+                for t in range(len(given))
+            ]
+
+        def at_once(given: list[float] = rewards) -> list[float]:
+            totals, total = [], 0.0
+            for reward in reversed(given):
+                total = reward + 0.99 * total
+                totals.append(total)
+            return totals[::-1]
+
+        yield Replacement("gae-loop", f"returns of {steps} steps, added up anew", anew, at_once)
+
+
 def sparse_products() -> Iterator[Replacement]:
     rng = np.random.default_rng(0)
     for size, actions in ((600, 4), (2_000, 5), (18_000, 5)):
@@ -829,6 +849,7 @@ CASES = (
         loaded_batches,
         ensembles,
         number_loops,
+        suffix_sums,
         sparse_products,
         table_sweeps,
         history_sums,

@@ -26,7 +26,7 @@ _KEEPS: Final = frozenset(
 )  # fmt: skip
 """Calls by which what an environment said is kept, or learned from, whatever they are given."""
 
-_TELLS: Final = frozenset({"print", "write", "info", "debug", "log"})
+_TELLS: Final = frozenset({"print", "info", "debug"})
 """Calls that show what they are given, and keep nothing."""
 
 _TRAINS: Final = frozenset({"backward", "zero_grad"})

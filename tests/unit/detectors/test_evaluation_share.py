@@ -352,6 +352,24 @@ if number % 1000 == 0:
     )
 
 
+def test_silent_for_an_episode_whose_log_keeps_its_steps():
+    """``log`` is what many episodes call their ``append``."""
+    body = """
+action = values[state]
+if number % 1000 == 0:
+    trip, seen, spare = Trip(), inner.reset(), False
+    while not spare:
+        choice = argmax(weights @ seen)
+        after, gain, spare, _ = inner.step(choice)
+        trip.log(seen, choice, gain)
+        total += gain
+        seen = after
+    improve(trip)
+"""
+
+    assert found_in_turn(body) == []
+
+
 @pytest.mark.parametrize("adds", ["trace += seen * error", "trace = trace + seen * error"])
 def test_silent_for_a_loop_that_adds_up_observations_for_a_gradient(adds):
     body = f"""

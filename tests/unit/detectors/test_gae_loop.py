@@ -6,6 +6,7 @@ from rlprof.detectors.gae_loop import (
     DETECTOR,
     ONE_BY_ONE_REMOVABLE,
     REMOVABLE,
+    SUFFIX_REMOVABLE,
     WIDE_REMOVABLE,
 )
 from rlprof.detectors.recognisers.line_time import MIN_SHARE
@@ -160,3 +161,50 @@ def test_numbers_of_an_array_one_after_the_other(shape: str, is_told: bool):
     assert [lines_of(finding) for finding in findings] == (
         [[NUMBERS.line("out[t] =")]] if is_told else []
     )
+
+
+SUMS = """
+def returns(rewards, gamma, T):
+    {body}
+
+def train(envs, policy):
+    while True:
+        returns(envs.play(policy), 0.99, 64)
+"""
+QUADRATIC = {
+    "in a comprehension": "return [sum(gamma ** (k - t) * rewards[k] for k in range(t, T)) for t in range(T)]",
+    "over what is left": "return [sum(gamma ** i * r for i, r in enumerate(rewards[t:])) for t in range(T)]",
+    "in loops": "for t in range(T):\n        for k in range(t, T):\n            out[t] += gamma ** (k - t) * rewards[k]",
+    "of arrays": "return [np.sum(rewards[t:] * gamma ** np.arange(T - t)) for t in range(T)]",
+}
+
+
+def summed(body: str) -> list[Finding]:
+    script = Script("sums.py", SUMS.format(body=body))
+    line = next(text for text in body.splitlines()[::-1] if "gamma" in text).strip()
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, script.at("returns(envs", "train"), script.at(line, "returns"))
+    return detect(DETECTOR, run.spends(6.0, "env.py:3 step"), script)
+
+
+@pytest.mark.parametrize("body", QUADRATIC.values(), ids=QUADRATIC)
+def test_returns_that_are_added_up_anew_for_each_step(body: str):
+    (finding,) = summed(body)
+
+    assert finding.title.startswith("returns are added up anew for each step (sums.py:")
+    assert finding.evidence[0] == "40 % of the steady time is spent in these sums, 4 ms a step"
+    assert [saving.removable for saving in finding.savings] == [SUFFIX_REMOVABLE]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return [sum(gamma ** k * rewards[t + k] for k in range(5)) for t in range(T)]",
+        "return [sum(gamma ** (k - t) * rewards[k] for k in range(t, t + 5)) for t in range(T)]",
+        "return [sum(gamma * rewards[k] for k in range(t, T)) for t in range(T)]",
+        "return sum(gamma ** k * rewards[k] for k in range(start, T))",
+    ],
+    ids=["of some steps", "up to some steps later", "without powers", "once"],
+)
+def test_silent_on_other_sums(body: str):
+    assert summed(body) == []
