@@ -155,6 +155,22 @@ def ranked_arrays() -> Iterator[Replacement]:
         )
 
 
+def sorted_arrays() -> Iterator[Replacement]:
+    for size, few in ((2_000, 20), (20_000, 64)):
+        ranks = _RNG.random(size)
+        yield a_call(
+            f"the largest {few} of {size} by np.argsort",
+            lambda gains=ranks, k=few: np.argsort(gains)[-k:],
+            lambda gains=ranks, k=few: np.argpartition(gains, -k)[-k:],
+        )
+    logits = torch.randn(16, 5_000)
+    yield a_call(
+        "the largest 50 in rows of 5 000 by torch.sort",
+        lambda: torch.sort(logits, dim=-1, descending=True)[0][:, :50],
+        lambda: torch.topk(logits, 50, dim=-1)[0],
+    )
+
+
 def texts_of_rows() -> Iterator[Replacement]:
     for size in (3, 6):
         state = _RNG.random(size).astype(np.float32)
@@ -597,7 +613,16 @@ def precisions() -> Iterator[Replacement]:
 
 
 CASES = (
-    *(pandas_tables, lists, picks, sorted_lists, ranked_arrays, texts_of_rows, spaces),
+    *(
+        pandas_tables,
+        lists,
+        picks,
+        sorted_lists,
+        ranked_arrays,
+        sorted_arrays,
+        texts_of_rows,
+        spaces,
+    ),
     *(matrices, normal_vectors, whole_arrays, arrays_of_objects, generators, made_again),
     *(
         distributions,

@@ -9,6 +9,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
+from rlprof.detectors.recognisers.sorted_arrays import sorted_for_few
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.finding import Range
@@ -135,7 +136,12 @@ class SlowLines:
         if module is None:
             return None
         done = done_to_a_long_list(statement, known, module)
-        return done or done_to_objects(statement, known) or drawn_by_odds(statement, known, module)
+        return (
+            done
+            or done_to_objects(statement, known)
+            or drawn_by_odds(statement, known, module)
+            or sorted_for_few(statement, known, module)
+        )
 
     def _attributes(
         self, file: str, statement: Statement, known: Mapping[str, Value]

@@ -1,0 +1,139 @@
+"""Arrays and tensors that are sorted whole, though only the first or the last few of the order are taken."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rlprof.detectors.recognisers.long_lists import OnList
+from rlprof.libraries.base import SlowCall
+from rlprof.model.finding import Range
+from rlprof.source.value import Value
+from rlprof.source.values import callee, value_of
+from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.nodes import items_of
+
+SORTED_FOR_FEW: Final = SlowCall(
+    "a whole array is sorted for a few of it",
+    "torch.topk(values, k) finds the k largest without sorting the others, np.argpartition(values, -k)[-k:] their places; sort those k, where their "
+    "order counts.",
+    # benchmarks/replaced_calls.py: of 2 000 and 20 000 numbers np.argpartition leaves 0.38 and 0.18, and of rows of 5 000 torch.topk 0.33.
+    Range(0.5, 0.95),
+)
+
+_FEWEST: Final = 1_000
+"""Numbers in a row from which on that is told."""
+_SORTS: Final = frozenset({"sort", "argsort"})
+_PARTS: Final = frozenset({"values", "indices"})
+"""Attributes of what torch.sort gives."""
+
+
+def sorted_for_few(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> OnList | None:
+    """Return the sort of ``statement``, where it, or what follows, takes a few from an end of it."""
+    for call in statement.calls():
+        given = _sorted_by(call, known, module)
+        value = value_of(given, known) if given is not None else None
+        whole = value if value is not None else _largest_in(given, known)
+        if whole is None or not whole.shape or whole.shape[-1] < _FEWEST:
+            continue
+        if any(_takes_few(node, call) for node in statement.walk()) or _is_cut(
+            statement, call, module
+        ):
+            return OnList(SORTED_FOR_FEW, whole.in_words(), calls=1)
+    return None
+
+
+def _sorted_by(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> ast.expr | None:
+    """What a call sorts: ``torch.sort(x)``, ``np.argsort(x)``, ``x.argsort()``."""
+    if called_name(call) not in _SORTS:
+        return None
+    package = callee(call, known, module).name.partition(".")[0]
+    if package in ("torch", "numpy") and call.args:
+        return call.args[0]
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    seen = value_of(owner, known) if owner is not None else None
+    return owner if seen is not None and seen.is_array else None
+
+
+def _largest_in(given: ast.expr | None, known: Mapping[str, Value]) -> Value | None:
+    """The largest array in arithmetic that is sorted: ``logits`` of ``logits / temperature``."""
+    seen = (
+        (value_of(node, known) for node in ast.walk(given) if isinstance(node, ast.expr))
+        if given is not None
+        else ()
+    )
+    arrays = [value for value in seen if value is not None and value.is_array]
+    return max(arrays, key=lambda value: value.numbers or 0, default=None)
+
+
+def _takes_few(node: ast.AST, order: ast.expr) -> bool:
+    """Tell whether ``node`` takes so many from an end of ``order``: ``order[-k:]``, ``order[:, :k]``, ``order[::-1][:k]``."""
+    match node:
+        case ast.Subscript(value=of, slice=index):
+            last = items_of(index)[-1]
+            is_few = isinstance(last, ast.Slice) and last.step is None and _is_an_end(last)
+            return is_few and _is_order(of, order)
+    return False
+
+
+def _is_an_end(part: ast.Slice) -> bool:
+    match part:
+        case ast.Slice(lower=None, upper=ast.Constant() | ast.Name() | ast.Attribute()):
+            return True
+        case ast.Slice(lower=ast.UnaryOp(op=ast.USub()), upper=None):
+            return True
+    return False
+
+
+def _is_order(of: ast.expr, order: ast.expr) -> bool:
+    """Tell whether ``of`` is ``order``, the same backwards, or one of its two parts."""
+    while True:
+        match of:
+            case ast.Subscript(value=inner, slice=ast.Slice(lower=None, upper=None)):
+                of = inner
+            case ast.Attribute(value=inner, attr=name) if name in _PARTS:
+                of = inner
+            case ast.UnaryOp(operand=inner):
+                of = inner
+            case _:
+                return of is order or ast.dump(of) == ast.dump(order)
+
+
+def _is_cut(statement: Statement, call: ast.Call, module: SourceModule) -> bool:
+    """Tell whether all that is done with the order, kept in variables, is to take a few of it."""
+    match statement.node:
+        case ast.Assign(targets=[target], value=value) if value is call:
+            names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+        case _:
+            return False
+    later = [
+        other
+        for other in module.of_function(statement.function)
+        if other.first_line > statement.first_line
+    ]
+    return bool(names) and all(_is_only_cut(name, later) for name in names)
+
+
+def _is_only_cut(name: str, later: list[Statement]) -> bool:
+    """Tell whether a variable is read for its first few alone, until it has another value."""
+    variable = ast.Name(name, ast.Load())
+    for statement in later:
+        uses = list(_uses(statement, name))
+        cuts = [node for node in statement.walk() if _takes_few(node, variable)]
+        if len(uses) != len(cuts):
+            return False
+        if any(
+            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+            for node in statement.walk()
+        ):
+            return bool(cuts)
+    return any(_takes_few(node, variable) for statement in later for node in statement.walk())
+
+
+def _uses(statement: Statement, name: str) -> Iterator[ast.Name]:
+    for node in statement.walk():
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            yield node
