@@ -229,16 +229,15 @@ def _imports_done(recording: Recording, times: Times) -> dict[int, int]:
 
 
 def _run_imports_done(recording: Recording, times: Times) -> int:
-    """The window in which imports cease to dominate the work of all main threads together."""
+    """The window in which imports cease to dominate the work of all threads together: the main one may start others, and sleep."""
     imports = [0] * times.windows
     active = [0] * times.windows
     for thread in recording.threads:
-        if thread.is_main:
-            for window in range(times.windows):
-                cell = times.at(thread.id, window)
-                imports[window] += times.import_us[cell]
-                unlocated = times.unlocated_us[cell] - times.unlocated_idle_us[cell]
-                active[window] += times.busy_us[cell] - unlocated + times.waiting_import_us[cell]
+        for window in range(times.windows):
+            cell = times.at(thread.id, window)
+            imports[window] += times.import_us[cell]
+            unlocated = times.unlocated_us[cell] - times.unlocated_idle_us[cell]
+            active[window] += times.busy_us[cell] - unlocated + times.waiting_import_us[cell]
     return _leading(imports, active, from_window=0)
 
 
