@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from replaced import Replacement, network
+from replacement import Replacement, network
 from torch import nn
 
 _RNG = np.random.default_rng(0)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import replaced
+import replaced_arrays
 import replaced_calls
 import torch
 from measuring import print_table
@@ -42,7 +43,8 @@ def main() -> None:
     torch.set_num_threads(1)
     rows = []
     wanted = sys.argv[1:]
-    for case in (case for cases in (*replaced.CASES, *replaced_calls.CASES) for case in cases()):
+    groups = (*replaced.CASES, *replaced_arrays.CASES, *replaced_calls.CASES)
+    for case in (case for cases in groups for case in cases()):
         if wanted and case.detector not in wanted:
             continue
         now, instead = fastest_us(case.now), fastest_us(case.instead)
