@@ -62,7 +62,7 @@ def pure_around(module: SourceModule, line: int) -> Sequence[Pure]:
 
 def fitted_at(module: SourceModule, line: int) -> Pure | None:
     """The method that ``line`` lies in, where all that it does is to give attributes of its object values that are computed of others,
-    ``self.mean = rows.mean(0)``: called again for the same, it leaves the same.
+    ``self.mean = rows.mean(0)``: called again for the same, it leaves the same, unless others give :func:`attributes_given` by it values, too.
     """
     function = module.function_at(line)
     return _fitting(module, function.first_line) if function is not None else None
@@ -118,20 +118,17 @@ def _fitting(module: SourceModule, first_line: int) -> Pure | None:
             case _:
                 return None
     own = assigned_by(function)
-    written = _attributes_given(function.node)
+    written = attributes_given(function.node)
     depends_on = tuple(each for each in inputs if each.steps[0] not in own)
     if not written or not own.isdisjoint(arguments) or not depends_on:
         return None
     if any(not written.isdisjoint(_attributes_read(each)) for each in depends_on):
         return None
-    others = (other.node for other in module.functions if other.node.name != "__init__")
-    if any(node is not function.node and _attributes_given(node) & written for node in others):
-        return None  # What somebody else gives them is gone after it.
     lines = range(function.first_line, function.last_line + 1)
     return Pure(depends_on, lines, function.qualname, keeps_arguments=True)
 
 
-def _attributes_given(function: ast.AST) -> set[str]:
+def attributes_given(function: ast.AST) -> set[str]:
     """Attributes that it gives values to, or parts of them."""
     return {
         node.attr

@@ -22,6 +22,7 @@ from rlprof.syntax.module import (
 from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.private_names import is_private
+from rlprof.syntax.pure import attributes_given
 from rlprof.syntax.pure_calls import (
     draws_at_random,
     is_built_in,
@@ -132,6 +133,16 @@ class TurnChanges:
         """
         names = {name for name in attributes if not _OF_ARRAYS.fullmatch(name)}
         return names <= self._assigned and names.isdisjoint(self._functions)
+
+    def are_given_by_one(self, attributes: Collection[str], function: Function) -> bool:
+        """Tell whether no function of the program but ``function``, and those that make objects, gives ``attributes`` of these names values."""
+        others = (
+            other.node
+            for module in self._modules
+            for other in module.functions
+            if other.node is not function.node and other.node.name != "__init__"
+        )
+        return all(attributes_given(node).isdisjoint(attributes) for node in others)
 
     def leaves(
         self,

@@ -21,7 +21,7 @@ from rlprof.syntax.bound_inputs import BoundCall, at_entry, bound_inputs
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.module import Function, SourceModule
 from rlprof.syntax.operands import Operand
-from rlprof.syntax.pure import Pure, fitted_at, pure_at
+from rlprof.syntax.pure import Pure, attributes_given, fitted_at, pure_at
 from rlprof.syntax.turn_changes import Changes, TurnChanges
 from rlprof.syntax.writes import is_changed
 
@@ -194,8 +194,13 @@ class TurnInvariants(SteadySearch):
         if module is None:
             return None, None
         found = (pure for pure in pure_at(module, frames[0]) if pure.function and pure.inputs)
-        pure = next(found, None) or fitted_at(module, frames[0].line)
-        return pure, module.function_at(frames[0].line)
+        function = module.function_at(frames[0].line)
+        pure = next(found, None)
+        if pure is None and function is not None:
+            written = attributes_given(function.node)
+            is_fitted_here = self._changes.are_given_by_one(written, function)
+            pure = fitted_at(module, frames[0].line) if is_fitted_here else None
+        return pure, function
 
     def _are_plain(self, own: Frame, pure: Pure) -> bool:
         """Tell whether all inputs were seen, and are numbers, arrays or tensors that no optimizer moves."""

@@ -219,9 +219,17 @@ MODEL = Script(
 )
 
 
-@pytest.mark.parametrize("line", ["self.scaler.fit(rows)", "self.scaler.fit(rows[start:])"])
-def test_what_is_fitted_anew_to_the_same_in_each_turn(line: str):
-    script = Script("model.py", MODEL.text.replace("self.scaler.fit(rows)", line))
+@pytest.mark.parametrize(
+    ("line", "others"),
+    [
+        ("self.scaler.fit(rows)", ""),
+        ("self.scaler.fit(rows[start:])", ""),
+        ("self.scaler.fit(rows)", "\ndef fade(scaler):\n    scaler.mean *= 0.9\n"),
+    ],
+    ids=["the same", "others in each turn", "others give it values, too"],
+)
+def test_what_is_fitted_anew_to_the_same_in_each_turn(line: str, others: str):
+    script = Script("model.py", MODEL.text.replace("self.scaler.fit(rows)", line) + others)
     call, inside = script.at(line, "Model.train"), script.at("self.mean = rows", "Scaler.fit")
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(4.0, call, inside).spends(6.0, "train.py:3 train")
@@ -231,7 +239,7 @@ def test_what_is_fitted_anew_to_the_same_in_each_turn(line: str):
     found = detect(DETECTOR, run, script)
 
     titles = [finding.title for finding in found]
-    is_the_same = line == "self.scaler.fit(rows)"
+    is_the_same = line == "self.scaler.fit(rows)" and not others
     assert titles == (["fit is computed anew in each turn (model.py:14)"] if is_the_same else [])
 
 
