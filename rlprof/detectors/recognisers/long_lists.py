@@ -1,4 +1,4 @@
-"""Tell what goes through a whole list, moves, sorts or copies all of it, or makes text of it, at each call."""
+"""Tell what goes through a whole list, moves, sorts or copies all of it at each call."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.libraries.base import SlowCall
-from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.module import Function, SourceModule, Statement, called_name
-
-_TAKES_KEYS: Final = frozenset({"get", "setdefault", "pop", "add", "discard"})
-"""Methods of dictionaries and sets that look up what they are given first."""
+from rlprof.syntax.module import Statement, called_name
 
 SEARCHED: Final = SlowCall(
     "a long list is searched",
@@ -60,34 +56,7 @@ KEPT_BY_SORTING: Final = SlowCall(
     Range(0.0, 0.99),
 )
 
-RANKED: Final = SlowCall(
-    "an array is ranked by a function of Python",
-    "np.argsort(array) ranks all of its numbers in C, np.argpartition finds the k largest, np.argmax the largest.",
-    # Of 256 to 6 000 numbers 0.07 to 0.12 is left, of the largest of them 0.004 to 0.06 (benchmarks/replaced_calls.py).
-    Range(0.85, 0.99),
-)
 
-TEXT: Final = SlowCall(
-    "a list of numbers is made into text",
-    "As a key of a dictionary take tuple(numbers), or array.tobytes() of an array; for output make the text only of what is shown.",
-    # Of 8 to 64 numbers 0.01 to 0.1 is left (benchmarks/replaced_calls.py).
-    Range(0.8, 0.99),
-)
-
-OF_NUMBERS_IN_TURN: Final = calibrated(
-    Range(0.5, 0.85),
-    unit="part of the line's time",
-    source="benchmarks/replacements.py, numpy 2.4: of 3 numbers 0.43 is left, of 6 0.27",
-    date="2026-11-29",
-)
-"""Part that goes of a text that a comprehension puts together."""
-
-_LONG_TO_RANK: Final = 256
-"""Numbers, for each of which a function is called."""
-_RANKS: Final = frozenset({"sorted", "min", "max"})
-_OF_RANKS: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Constant, ast.expr_context, ast.Call)  # fmt: skip
-_FEWEST_IN_TURN: Final = 3
-"""Numbers that a comprehension makes into text one by one, each of which takes 0.5 to 3 µs."""
 _LONG_TO_COPY: Final = 200
 """Elements, each of which takes 5 to 10 ns to copy."""
 _LONG_TO_SORT: Final = 1_000
@@ -95,8 +64,6 @@ _LONG_TO_SORT: Final = 1_000
 _FEW: Final = 0.03
 """Part of the elements up to which heapq is the faster one: of 1 000 it takes 0.5 of sorting for 1 %, 1.25 for 5 % and 3.9 for a
 quarter, of 10 000 0.3, 0.8 and 2.5 (random numbers, CPython 3.11)."""
-_LONG_FOR_TEXT: Final = 8
-"""Numbers, each of which takes some 60 ns to write."""
 _LONG_TO_SEARCH: Final = 200
 """Elements, each of which takes 10 ns or more to compare."""
 _LONG_TO_MOVE: Final = 5_000
@@ -106,7 +73,7 @@ _SEARCHES: Final = frozenset({"index", "remove", "count"})
 _COPIES: Final = frozenset({"list", "tuple"})
 _VIEWS: Final = frozenset({"keys", "values", "items"})
 _PICKS: Final = frozenset({"choice", "choices", "sample"})
-_CONTAINERS: Final = (
+CONTAINERS: Final = (
     "list",
     "tuple",
     "dict",
@@ -117,7 +84,6 @@ _CONTAINERS: Final = (
     "collections.defaultdict",
 )
 _EXTREMES: Final = frozenset({"max", "min"})
-_WRITES: Final = frozenset({"str", "repr"})
 
 
 class OnList(NamedTuple):
@@ -130,26 +96,15 @@ class OnList(NamedTuple):
     """Part that goes, where what was seen tells it more closely than the call."""
 
 
-def done_to_a_long_list(
-    statement: Statement, known: Mapping[str, Value], module: SourceModule
-) -> OnList | None:
+def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
     """Return what ``statement`` does to a list that was seen to be long."""
     for copied, calls in _copied(statement):
-        if seen := _long(copied, known, _CONTAINERS, _LONG_TO_COPY):
+        if seen := long_container(copied, known, CONTAINERS, _LONG_TO_COPY):
             return OnList(COPIED, seen, calls)
     for of, calls, taken in _sorted_for_a_part(statement):
-        seen = _long(of, known, _CONTAINERS, _LONG_TO_SORT)
+        seen = long_container(of, known, CONTAINERS, _LONG_TO_SORT)
         if seen and (slow := _slow_sort(statement, of, taken, known)):
             return OnList(slow, seen, calls)
-    for written, calls in _texts_for_keys(statement, known, module):
-        if isinstance(written, ast.comprehension):
-            if seen := _numbers_in_turn(written, known):
-                return OnList(TEXT, seen, calls, OF_NUMBERS_IN_TURN)
-        elif seen := _many_numbers(written, known):
-            return OnList(TEXT, seen, calls)
-    for array, calls in _ranked(statement):
-        if seen := _array(array, known, _LONG_TO_RANK):
-            return OnList(RANKED, seen, calls)
     for node in statement.walk():
         if isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
@@ -236,93 +191,15 @@ def _slow_sort(
     return SORTED_FOR_PART if taken is None else None
 
 
-def _texts_for_keys(
-    statement: Statement, known: Mapping[str, Value], module: SourceModule
-) -> Iterator[tuple[ast.expr | ast.comprehension, int]]:
-    """Yield what is made into text only to look something up by it, with the calls that belong to that."""
-    texts: list[tuple[ast.expr | None, int]] = []
-    match statement.node:
-        case ast.Assign(value=value) | ast.Return(value=value) if is_made_for_keys(
-            module, statement
-        ):
-            texts.append((value, 1))
-    for node in statement.walk():
-        for key, owner in keys_in(node):
-            seen = value_of(owner, known) if owner is not None else None
-            if owner is None or (seen is not None and seen.type in _CONTAINERS):
-                texts.append((key, 1 + (owner is not None)))
-    for text, calls in texts:
-        match text:
-            case ast.Call(func=ast.Name(id=name), args=[of]) if name in _WRITES:
-                yield of, calls + isinstance(of, ast.Call)
-            case ast.Call(
-                func=ast.Attribute(ast.Constant(), "join"),
-                args=[ast.GeneratorExp() | ast.ListComp() as each],
-            ) if len(each.generators) == 1 and not each.generators[0].ifs:
-                yield (
-                    each.generators[0],
-                    calls + sum(isinstance(n, ast.Call) for n in ast.walk(each)),
-                )
-
-
-def _ranked(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
-    """Yield the arrays by whose items numbers from zero on are ranked, with the calls that belong to that: ``prio`` in
-    ``sorted(range(n), key=lambda i: -prio[i])``.
-    """
-    for call in statement.calls():
-        match call:
-            case ast.Call(
-                func=ast.Name(id=name),
-                args=[ast.Call(func=ast.Name(id="range"))],
-                keywords=[ast.keyword("key", ast.Lambda(ast.arguments(args=[turn]), body)), *_],
-            ) if name in _RANKS and all(isinstance(part, _OF_RANKS) for part in ast.walk(body)):
-                for part in ast.walk(body):
-                    match part:
-                        case ast.Subscript(array, ast.Name(id=index)) if index == turn.arg:
-                            yield array, sum(isinstance(n, ast.Call) for n in ast.walk(call))
-
-
-def _array(written: ast.expr, known: Mapping[str, Value], shortest: int) -> str:
-    """The array in words, where it was seen to be a row of as many numbers as ``shortest``; else nothing."""
-    value = value_of(written, known)
-    if value is None or not value.is_array or len(value.shape or ()) != 1:
-        return ""
-    is_long = (value.numbers or 0) >= shortest
-    return f"{ast.unparse(written)}: {value.in_words()}" if is_long else ""
-
-
-def _numbers_in_turn(turns: ast.comprehension, known: Mapping[str, Value]) -> str:
-    """The row of numbers in words that a comprehension goes through; nothing where it was not seen to be one."""
-    value = value_of(turns.iter, known)
-    if value is None or (value.numbers or value.length or 0) < _FEWEST_IN_TURN:
-        return ""
-    is_row = value.is_array and len(value.shape or ()) == 1
-    holds = value.type in ("list", "tuple") and value.items in ("int", "float")
-    return f"{ast.unparse(turns.iter)}: {value.in_words()}" if is_row or holds else ""
-
-
-def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:
-    """The array or list in words, where it was seen to have many numbers: ``array.tolist()`` has those of the array."""
-    match written:
-        case ast.Call(func=ast.Attribute(value=of, attr="tolist"), args=[]):
-            value = value_of(of, known)
-            is_many = value is not None and (value.numbers or 0) >= _LONG_FOR_TEXT
-            return f"{ast.unparse(of)}: {value.in_words()}" if value is not None and is_many else ""
-    value = value_of(written, known)
-    if value is None or value.items not in ("int", "float"):
-        return ""
-    return _long(written, known, ("list", "tuple"), _LONG_FOR_TEXT)
-
-
 def _searched(container: ast.expr, known: Mapping[str, Value]) -> str:
-    return _long(container, known, ("list", "collections.deque"), _LONG_TO_SEARCH)
+    return long_container(container, known, ("list", "collections.deque"), _LONG_TO_SEARCH)
 
 
 def _moved(container: ast.expr, known: Mapping[str, Value]) -> str:
-    return _long(container, known, ("list",), _LONG_TO_MOVE)
+    return long_container(container, known, ("list",), _LONG_TO_MOVE)
 
 
-def _long(
+def long_container(
     container: ast.expr, known: Mapping[str, Value], types: Collection[str], shortest: int
 ) -> str:
     """The container in words, where it was seen to have as many elements as ``shortest``; else nothing."""
@@ -330,65 +207,3 @@ def _long(
     if value is None or value.type not in types or (value.length or 0) < shortest:
         return ""
     return f"{ast.unparse(container)}: {value.in_words()}"
-
-
-class KeyUse(NamedTuple):
-    """An expression that something is looked up by."""
-
-    key: ast.expr
-    owner: ast.expr | None
-    """Object whose method looks it up, which may be anything; None for ``table[key]`` and ``key in table``."""
-
-
-def keys_in(node: ast.AST) -> Iterator[KeyUse]:
-    """Yield the keys of ``table[key]``, ``key in table`` and ``table.get(key)`` that are right at ``node``."""
-    match node:
-        case ast.Subscript(slice=key) | ast.Compare(left=key, ops=[ast.In() | ast.NotIn()]):
-            yield KeyUse(key, None)
-        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[key, *_]):
-            if name in _TAKES_KEYS:
-                yield KeyUse(key, owner)
-
-
-def is_made_for_keys(module: SourceModule, statement: Statement) -> bool:
-    """Tell whether what ``statement`` assigns to a variable, or returns, is used for nothing else, and that somewhere."""
-    match statement.node:
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return _is_key(module, name, statement.function)
-        case ast.Return() if statement.function is not None:
-            return _is_called_for_keys(module, statement.function)
-    return False
-
-
-def _is_key(module: SourceModule, name: str, function: Function | None) -> bool:
-    own = module.of_function(function)
-    nodes = [node for statement in own for node in statement.walk()]
-    loads = [
-        node
-        for node in nodes
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    ]
-    keys = {id(use.key) for node in nodes for use in keys_in(node)}
-    return bool(loads) and all(id(load) in keys for load in loads)
-
-
-def _is_called_for_keys(module: SourceModule, function: Function) -> bool:
-    name = function.node.name
-    if name.startswith("__"):
-        return False
-    calls = [
-        (node, statement)
-        for statement in module.statements
-        for node in statement.calls()
-        if called_name(node) == name
-    ]
-    return bool(calls) and all(_is_for_keys(module, call, statement) for call, statement in calls)
-
-
-def _is_for_keys(module: SourceModule, call: ast.Call, statement: Statement) -> bool:
-    if any(use.key is call for node in statement.walk() for use in keys_in(node)):
-        return True
-    match statement.node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
-            return _is_key(module, name, statement.function)
-    return False

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.key_texts import text_for_a_key
 from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
-from rlprof.detectors.recognisers.sorted_arrays import sorted_for_few
+from rlprof.detectors.recognisers.sorted_arrays import ranked_by_function, sorted_for_few
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.finding import Range
@@ -135,12 +136,14 @@ class SlowLines:
         module = self._lines.module(file)
         if module is None:
             return None
-        done = done_to_a_long_list(statement, known, module)
+        done = done_to_a_long_list(statement, known)
         return (
             done
+            or text_for_a_key(statement, known, module)
             or done_to_objects(statement, known)
             or drawn_by_odds(statement, known, module)
             or sorted_for_few(statement, known, module)
+            or ranked_by_function(statement, known)
         )
 
     def _attributes(

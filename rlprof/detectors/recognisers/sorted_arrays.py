@@ -1,4 +1,4 @@
-"""Arrays and tensors that are sorted whole, though only the first or the last few of the order are taken."""
+"""Arrays and tensors that are sorted whole, though only a few of the order are taken, or ranked by a function of Python."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ SORTED_FOR_FEW: Final = SlowCall(
     Range(0.5, 0.95),
 )
 
+RANKED: Final = SlowCall(
+    "an array is ranked by a function of Python",
+    "np.argsort(array) ranks all of its numbers in C, np.argpartition finds the k largest, np.argmax the largest.",
+    # Of 256 to 6 000 numbers 0.07 to 0.12 is left, of the largest of them 0.004 to 0.06 (benchmarks/replaced_calls.py).
+    Range(0.85, 0.99),
+)
+
+_LONG_TO_RANK: Final = 256
+"""Numbers, for each of which a function is called."""
+_RANKS: Final = frozenset({"sorted", "min", "max"})
+_OF_RANKS: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Constant, ast.expr_context, ast.Call)  # fmt: skip
 _FEWEST: Final = 1_000
 """Numbers in a row from which on that is told."""
 _SORTS: Final = frozenset({"sort", "argsort"})
@@ -137,3 +148,37 @@ def _uses(statement: Statement, name: str) -> Iterator[ast.Name]:
     for node in statement.walk():
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             yield node
+
+
+def ranked_by_function(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
+    """Return the sort of ``statement``, where it asks a function of Python for each number of an array."""
+    for array, calls in _ranked(statement):
+        if seen := _array(array, known, _LONG_TO_RANK):
+            return OnList(RANKED, seen, calls)
+    return None
+
+
+def _ranked(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+    """Yield the arrays by whose items numbers from zero on are ranked, with the calls that belong to that: ``prio`` in
+    ``sorted(range(n), key=lambda i: -prio[i])``.
+    """
+    for call in statement.calls():
+        match call:
+            case ast.Call(
+                func=ast.Name(id=name),
+                args=[ast.Call(func=ast.Name(id="range"))],
+                keywords=[ast.keyword("key", ast.Lambda(ast.arguments(args=[turn]), body)), *_],
+            ) if name in _RANKS and all(isinstance(part, _OF_RANKS) for part in ast.walk(body)):
+                for part in ast.walk(body):
+                    match part:
+                        case ast.Subscript(array, ast.Name(id=index)) if index == turn.arg:
+                            yield array, sum(isinstance(n, ast.Call) for n in ast.walk(call))
+
+
+def _array(written: ast.expr, known: Mapping[str, Value], shortest: int) -> str:
+    """The array in words, where it was seen to be a row of as many numbers as ``shortest``; else nothing."""
+    value = value_of(written, known)
+    if value is None or not value.is_array or len(value.shape or ()) != 1:
+        return ""
+    is_long = (value.numbers or 0) >= shortest
+    return f"{ast.unparse(written)}: {value.in_words()}" if is_long else ""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.recognisers.key_texts import TEXT
 from rlprof.detectors.recognisers.long_lists import (
     COPIED,
     KEPT_BY_SORTING,
@@ -9,7 +10,6 @@ from rlprof.detectors.recognisers.long_lists import (
     SEARCHED,
     SORTED,
     SORTED_FOR_PART,
-    TEXT,
 )
 from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS, OBJECTS, OF_MANY
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
@@ -69,6 +69,8 @@ MARKET = Script(
             joined = "|".join(str(round(x, 1)) for x in self.cells)
             self.table[joined] = 4
             shown = ",".join(str(x) for x in self.cells)
+            flat = "".join(str(x) for x in self.cells.flatten()) + "x"
+            self.table[flat] = 5
             ranked_by = sorted(range(n), key=lambda i: -self.odds[i])
             greatest = max(range(n), key=lambda i: self.worth(i))
             return row
@@ -713,6 +715,7 @@ def test_python_code_that_it_calls_is_its_own():
         ("known = repr", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
         ("mark = str", "self__order", NUMBERS.format(16), "a list of numbers is made into text"),
         ("joined = ", "self__cells", CELLS.format(4), "a list of numbers is made into text"),
+        ("flat = ", "self__cells", CELLS.format("6,6"), "a list of numbers is made into text"),
         ("ranked_by", "self__odds", CELLS.format(6_000), "an array is ranked by a function"),
         (
             "names = tuple",
