@@ -9,7 +9,8 @@ from rlprof.model.recording import Frame
 from rlprof.recording.hot_lines import HotLines
 from rlprof.syntax.bound_inputs import bound_inputs
 from rlprof.syntax.module import Function
-from rlprof.syntax.operands import Operand, operands
+from rlprof.syntax.nodes import single_targets
+from rlprof.syntax.operands import Operand, operand_of, operands
 
 
 class LooksFromCallers:
@@ -60,15 +61,30 @@ class LooksFromCallers:
         others = _bound(function)
         translated: dict[str, Operand] = {}
         for operand in operands(module, line.line):
-            root = operand.steps[0]
+            meant = _meant(function, operand) if operand.steps[0] in others else operand
+            root = meant.steps[0]
             if root in others or (line.file != caller.file and root not in arguments):
                 continue
-            call = bound_inputs(calling, caller.line, function, [operand])
+            call = bound_inputs(calling, caller.line, function, [meant])
             if call is not None and len(call.inputs) == 1:
                 [given] = call.inputs
-                if given.steps[-1:] == operand.steps[-1:] or len(operand.steps) == 1:
+                if given.steps[-1:] == meant.steps[-1:] or len(operand.steps) == 1:
                     translated[operand.text] = given
         return translated
+
+
+def _meant(function: Function, operand: Operand) -> Operand:
+    """Return what a variable is another name of, ``self.traces`` for ``z`` where ``z = self.traces`` is all that it is assigned; else the operand."""
+    root, *rest = operand.steps
+    values = [
+        node.value
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Assign)
+        for target in single_targets(*node.targets)
+        if isinstance(target, ast.Name) and target.id == root
+    ]
+    whole = operand_of(values[0]) if len(values) == 1 else None
+    return operand if whole is None else Operand(operand.text, (*whole.steps, *rest))
 
 
 def _bound(function: Function) -> set[str]:

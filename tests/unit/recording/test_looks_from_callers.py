@@ -26,8 +26,8 @@ HOT_US = 100_000.0
 class Training:
     """One second in a line that no look meets, and in the one that calls its function."""
 
-    def __init__(self, file: Path) -> None:
-        file.write_text(SCRIPT)
+    def __init__(self, file: Path, script: str = SCRIPT) -> None:
+        file.write_text(script)
         self.line = Frame(str(file), "Agent.update", 6)
         self.caller = Frame(str(file), "train", 9)
         stacks = StackTable()
@@ -63,6 +63,20 @@ def test_what_it_tells_is_of_the_line_that_was_called(training: Training):
     )
 
     assert told == [(training.line, "self.traces", array)]
+
+
+@pytest.mark.parametrize(
+    ("z", "is_asked"), [("z = self.traces", True), ("z = 0.9 * self.traces", False)]
+)
+def test_another_name_of_an_attribute_is_the_attribute(tmp_path: Path, z: str, is_asked: bool):
+    script = SCRIPT.replace("change = STEP * self.error", z).replace("change * self.traces", "z")
+    training = Training(tmp_path / "train.py", script)
+    training.note()
+    array = {"type": "numpy.ndarray", "shape": "400,4"}
+
+    told = list(training.looks.told(training.caller, {"agent.traces": array}))
+
+    assert told == ([(training.line, "z", array)] if is_asked else [])
 
 
 def test_it_is_asked_once(training: Training):
