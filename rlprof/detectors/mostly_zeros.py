@@ -91,18 +91,7 @@ class _Search(SteadySearch):
     """Finds them in the steady phase."""
 
     def found(self) -> Collection[SparseProduct]:
-        known: dict[tuple[str, int], SparseProduct | None] = {}
-        for node in self.tree.hot_nodes() if self.values else ():
-            frame = self.tree.frame(node)
-            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
-                continue
-            place = (frame.file, frame.line)
-            if place not in known:
-                known[place] = self._product(node, frame)
-            told = known[place]
-            if told is not None:
-                told.nodes.add(node)
-        products = [each for each in known.values() if each is not None]
+        products = self.causes_on_lines(self._product) if self.values else []
         sure = {each.shape for each in products if each.is_sure}
         return [each for each in products if each.shape in sure]
 

@@ -94,7 +94,7 @@ def _picks(given: Sequence[ast.expr], loop: ast.For) -> bool:
 
 
 def _data(given: Iterable[ast.expr], place: RunningLine, loop: ast.For) -> set[str] | None:
-    """What is given in a turn of the loop, in terms of what no turn assigns; None where it may be something else."""
+    """Return what is given in a turn of the loop, in terms of what no turn assigns; None where it may be something else."""
     found, turned = _parts(given, place.module), assigned_in(loop.target)
     for _ in range(_MOST_ROUNDS):
         if found is None or not found.isdisjoint(turned):
@@ -161,7 +161,7 @@ def _parts(values: Iterable[ast.expr], module: SourceModule) -> set[str] | None:
 
 
 def _at_entry(given: Iterable[ast.expr], place: RunningLine) -> set[str] | None:
-    """What is given, in terms of the function's arguments and of attributes."""
+    """Return what is given, in terms of the function's arguments and of attributes."""
     assert place.function is not None
     found, arguments = _parts(given, place.module), arguments_of(place.function.node)
     for _ in range(_MOST_ROUNDS):

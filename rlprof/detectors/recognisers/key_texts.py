@@ -59,12 +59,12 @@ def _texts_for_keys(
     """Yield what is made into text only to look something up by it, with the calls that belong to that."""
     texts: list[tuple[ast.expr | None, int]] = []
     match statement.node:
-        case ast.Assign(value=value) | ast.Return(value=value) if is_made_for_keys(
+        case ast.Assign(value=value) | ast.Return(value=value) if _is_made_for_keys(
             module, statement
         ):
             texts.append((value, 1))
     for node in statement.walk():
-        for key, owner in keys_in(node):
+        for key, owner in _keys_in(node):
             seen = value_of(owner, known) if owner is not None else None
             if owner is None or (seen is not None and seen.type in CONTAINERS):
                 texts.append((key, 1 + (owner is not None)))
@@ -121,7 +121,7 @@ def _many_numbers(written: ast.expr, known: Mapping[str, Value]) -> str:
     return long_container(written, known, ("list", "tuple"), _LONG_FOR_TEXT)
 
 
-class KeyUse(NamedTuple):
+class _KeyUse(NamedTuple):
     """An expression that something is looked up by."""
 
     key: ast.expr
@@ -129,17 +129,17 @@ class KeyUse(NamedTuple):
     """Object whose method looks it up, which may be anything; None for ``table[key]`` and ``key in table``."""
 
 
-def keys_in(node: ast.AST) -> Iterator[KeyUse]:
+def _keys_in(node: ast.AST) -> Iterator[_KeyUse]:
     """Yield the keys of ``table[key]``, ``key in table`` and ``table.get(key)`` that are right at ``node``."""
     match node:
         case ast.Subscript(slice=key) | ast.Compare(left=key, ops=[ast.In() | ast.NotIn()]):
-            yield KeyUse(key, None)
+            yield _KeyUse(key, None)
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[key, *_]):
             if name in _TAKES_KEYS:
-                yield KeyUse(key, owner)
+                yield _KeyUse(key, owner)
 
 
-def is_made_for_keys(module: SourceModule, statement: Statement) -> bool:
+def _is_made_for_keys(module: SourceModule, statement: Statement) -> bool:
     """Tell whether what ``statement`` assigns to a variable, or returns, is used for nothing else, and that somewhere."""
     match statement.node:
         case ast.Assign(targets=[ast.Name(id=name)]):
@@ -157,7 +157,7 @@ def _is_key(module: SourceModule, name: str, function: Function | None) -> bool:
         for node in nodes
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
     ]
-    keys = {id(use.key) for node in nodes for use in keys_in(node)}
+    keys = {id(use.key) for node in nodes for use in _keys_in(node)}
     return bool(loads) and all(id(load) in keys for load in loads)
 
 
@@ -175,7 +175,7 @@ def _is_called_for_keys(module: SourceModule, function: Function) -> bool:
 
 
 def _is_for_keys(module: SourceModule, call: ast.Call, statement: Statement) -> bool:
-    if any(use.key is call for node in statement.walk() for use in keys_in(node)):
+    if any(use.key is call for node in statement.walk() for use in _keys_in(node)):
         return True
     match statement.node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:

@@ -23,6 +23,15 @@ MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
 
 
+class LineCause(Protocol):
+    """A cause on one line, with the nodes that are in it."""
+
+    nodes: set[int]
+
+
+LineCauseT = TypeVar("LineCauseT", bound=LineCause)
+
+
 class SteadySearch:
     """Material of a search for a cause: the steady phase, the program's lines in it, and what was seen there."""
 
@@ -31,6 +40,21 @@ class SteadySearch:
         self.tree = profile.steady
         self.lines = UserLines.of(profile) if lines is None else lines
         self.values = Values(profile.values)
+
+    def causes_on_lines(self, read: Callable[[int, Frame], LineCauseT | None]) -> list[LineCauseT]:
+        """Return what ``read`` finds on the program's lines, of a node and its frame; it is asked once for each line that runs again and again."""
+        known: dict[tuple[str, int], LineCauseT | None] = {}
+        for node in self.tree.hot_nodes():
+            frame = self.tree.frame(node)
+            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
+                continue
+            place = (frame.file, frame.line)
+            if place not in known:
+                known[place] = read(node, frame)
+            told = known[place]
+            if told is not None:
+                told.nodes.add(node)
+        return [each for each in known.values() if each is not None]
 
 
 class LineTime:

@@ -46,8 +46,7 @@ def sorted_for_few(
     """Return the sort of ``statement``, where it, or what follows, takes a few from an end of it."""
     for call in statement.calls():
         given = _sorted_by(call, known, module)
-        value = value_of(given, known) if given is not None else None
-        whole = value if value is not None else _largest_in(given, known)
+        whole = _largest_in(given, known) if given is not None else None
         if whole is None or not whole.shape or whole.shape[-1] < _FEWEST:
             continue
         if any(_takes_few(node, call) for node in statement.walk()) or _is_cut(
@@ -58,7 +57,7 @@ def sorted_for_few(
 
 
 def _sorted_by(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> ast.expr | None:
-    """What a call sorts: ``torch.sort(x)``, ``np.argsort(x)``, ``x.argsort()``."""
+    """Return what a call sorts: ``torch.sort(x)``, ``np.argsort(x)``, ``x.argsort()``."""
     if called_name(call) not in _SORTS:
         return None
     package = callee(call, known, module).name.partition(".")[0]
@@ -69,13 +68,9 @@ def _sorted_by(call: ast.Call, known: Mapping[str, Value], module: SourceModule)
     return owner if seen is not None and seen.is_array else None
 
 
-def _largest_in(given: ast.expr | None, known: Mapping[str, Value]) -> Value | None:
-    """The largest array in arithmetic that is sorted: ``logits`` of ``logits / temperature``."""
-    seen = (
-        (value_of(node, known) for node in ast.walk(given) if isinstance(node, ast.expr))
-        if given is not None
-        else ()
-    )
+def _largest_in(given: ast.expr, known: Mapping[str, Value]) -> Value | None:
+    """Return the largest array in what is sorted: ``logits`` in ``logits / temperature``."""
+    seen = (value_of(node, known) for node in ast.walk(given) if isinstance(node, ast.expr))
     arrays = [value for value in seen if value is not None and value.is_array]
     return max(arrays, key=lambda value: value.numbers or 0, default=None)
 

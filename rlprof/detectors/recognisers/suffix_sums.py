@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.model.recording import Frame
 from rlprof.source.lines import Line
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
 from rlprof.syntax.nodes import nodes_in
@@ -26,20 +27,12 @@ class SuffixSums(SteadySearch):
     """Finds them in the steady phase."""
 
     def found(self) -> Collection[SuffixSum]:
-        known: dict[tuple[str, int], SuffixSum | None] = {}
-        for node in self.tree.hot_nodes():
-            frame = self.tree.frame(node)
-            module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-            if module is None:
-                continue
-            place = (frame.file, frame.line)
-            if place not in known:
-                follows = follows_at(module, frame.line)
-                known[place] = SuffixSum(self.lines.line(node), follows) if follows else None
-            told = known[place]
-            if told is not None:
-                told.nodes.add(node)
-        return [each for each in known.values() if each is not None]
+        return self.causes_on_lines(self._read)
+
+    def _read(self, node: int, frame: Frame) -> SuffixSum | None:
+        module = self.lines.module(frame.file)
+        follows = follows_at(module, frame.line) if module is not None else ""
+        return SuffixSum(self.lines.line(node), follows) if follows else None
 
 
 def follows_at(module: SourceModule, line: int) -> str:

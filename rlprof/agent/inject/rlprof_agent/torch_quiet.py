@@ -48,7 +48,7 @@ def find_level() -> Any:
 
 
 def find_stop() -> Optional[Callable[[], Any]]:
-    """What ends the thread that torch's profiler has from its first use on; None where this torch has none, or the program wants it."""
+    """Return what ends the thread that torch's profiler has from its first use on; None where this torch has none, or the program wants it."""
     if any(name in os.environ for name in _WANT_THREAD):
         return None
     try:
