@@ -120,15 +120,22 @@ def collectors(loads: Collection[Workload]) -> tuple[Workload, ...]:
 
 def learners(loads: Collection[Workload], profile: Profile) -> tuple[Workload, ...]:
     """Processes that learn: by the optimizer steps counted in them, their role, or, for the main
-    process, because the program learns and no other process does.
+    process, because it works in what is learning. That its workers do, as in a sweep, makes no learner of it.
     """
     counted = tuple(
         load for load in loads if profile.process_counts.get(load.process, {}).get("updates")
     )
     named = counted or tuple(load for load in loads if load.role == LEARNER)
-    if named or not any(part.name == LEARNING for part in profile.components):
-        return named
-    return tuple(load for load in loads if load.role == MAIN)
+    return named or tuple(load for load in loads if load.role == MAIN and _learns(load, profile))
+
+
+def _learns(load: Workload, profile: Profile) -> bool:
+    return any(
+        cost.busy_us and profile.parts[node] == LEARNING
+        for activity in profile.activities
+        if activity.process == load.process
+        for node, cost in activity.tree.self_costs()
+    )
 
 
 def mean(values: Iterable[float]) -> float:

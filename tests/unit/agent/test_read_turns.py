@@ -60,6 +60,14 @@ def test_few_reads_are_all_counted():
     assert program.seen == sum(program.made)
 
 
+def test_the_first_are_all_counted_whatever_they_cost():
+    program = Program()
+    for _ in range(10):
+        program.turn(60, 30)
+
+    assert program.told == program.made
+
+
 def test_many_are_estimated_place_by_place():
     program = Program()
     for number in range(6000):

@@ -91,6 +91,16 @@ def test_silent_on_a_program_that_does_not_learn():
     assert found(run) == []
 
 
+def test_silent_on_a_sweep_whose_workers_learn():
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "2"})
+    run.process("main").spends(10.0, "train.py:2 sweep", RECV, idle=True)
+    for name in range(2):
+        run.process(f"worker {name}", steps=500).spends(8.0, STEP)
+        run.spends(2.0, *LEARN)
+
+    assert found(run) == []
+
+
 def test_on_full_cores_it_costs_nothing():
     run = a_training(learner_waits_s=9.0, workers=2, cores=2)
 

@@ -24,6 +24,8 @@ READ_NS = 3_000
 some seven reads in each, most of them by torch's own code (2026-11-28)."""
 MOST_COST = 0.004
 """Largest share of the main thread's CPU time."""
+_FIRST_READS = 1_000
+"""Reads that are all counted, whatever they cost: some 3 ms of CPU time. A short program is told whole."""
 _FEWEST_TURNS, _MOST_TURNS = 20, 200
 """One of so many turns is counted: to put methods into their places takes some 50 µs, and Python looks all methods of tensors up anew."""
 _READS = 5_000
@@ -139,7 +141,7 @@ class ReadTurns:
             pace = self._pace.get(first, 0.0)
             self._pace[first] = pace + part * (number / bare_ns - pace)
         self._cost += part * (reads * READ_NS / bare_ns - self._cost)
-        if self._cost > MOST_COST:
+        if self._cost > MOST_COST and sum(counts.values()) > _FIRST_READS:
             self._drawn = part_time.drawn_after(self._drawn)
             turns = min(max(self._cost / MOST_COST, _FEWEST_TURNS), _MOST_TURNS)
             rarer = part_time.rarer_after(self._changes)
