@@ -42,6 +42,7 @@ class Prediction:
 
     low: float
     high: float
+    likely: float
     rank: int | None
     """Of the right finding among the listed of its phase, from 1; None when it is not listed."""
     false: tuple[str, ...]
@@ -54,17 +55,19 @@ def read_prediction(report: Mapping[str, Any], expected: Expectation) -> Predict
     """What the JSON ``report`` says about the ``expected`` finding and about others."""
     listed = report["findings"]
     quiet = report.get("also_seen", [])
-    low, high = 0.0, QUIET
+    low, high, likely = 0.0, QUIET, QUIET / 2
     rank = None
     for finding in [*listed, *quiet]:
         if finding["id"] == expected.finding:
             low, high = finding["saved_share"]["low"], finding["saved_share"]["high"]
+            likely = finding["likely_share"]
             of_phase = [other for other in listed if other["phase"] == finding["phase"]]
             rank = of_phase.index(finding) + 1 if finding in listed else None
             break
     return Prediction(
         low=low,
         high=high,
+        likely=likely,
         rank=rank,
         false=tuple(_in_words(finding) for finding in listed if _is_false(finding, expected)),
         listed=tuple(finding["id"] for finding in listed),
@@ -139,9 +142,10 @@ class Verdict:
 
     @property
     def error(self) -> float:
-        """Middle of the predicted range less the measured saving, in percentage points."""
+        """Likely saving as predicted less the measured one, in percentage points."""
         assert self.measured is not None
-        return 100 * ((self.low + self.high) / 2 - self.measured.median)
+        likely = median(prediction.likely for prediction in self.predictions)
+        return 100 * (likely - self.measured.median)
 
     @property
     def is_in_range(self) -> bool:

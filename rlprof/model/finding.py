@@ -120,6 +120,17 @@ class PricedFinding:
     """Median of what was measured, within ``saved_share``; None for one that is not ``Confidence.TRIED``."""
 
     @property
+    def likely_share(self) -> float:
+        """Saved share that is told where one figure is asked for: measured, or such that its rate is the geometric mean of those at
+        the ends of ``saved_share``. What a fix leaves is known to a factor, not to a number of points: over 124 pairs of ``docs/accuracy.md``
+        the median error is 3.9 points, and 5.0 from the middle.
+        """
+        if self.tried_share is not None:
+            return self.tried_share
+        left = [max(0.0, 1 - end) for end in self.saved_share]
+        return 1 - sqrt(left[0] * left[1])
+
+    @property
     def added_share(self) -> Range:
         """Share that no dearer finding saves as well: shares of several findings add up by it."""
         return self.saved_share if self.besides is None else self.besides

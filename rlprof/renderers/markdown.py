@@ -159,7 +159,7 @@ def _row(priced: PricedFinding, report: Report, places: _Places) -> tuple[str, .
     return (
         str(priced.rank),
         prose(priced.finding.title, _LINE_LIMIT),
-        f"**{wording.share_range(priced.saved_share)}** of {wording.of_what(priced)}{wording.besides(priced)}",
+        f"**{wording.share_range(priced.saved_share)}** of {wording.of_what(priced)}{wording.likely(priced)}{wording.besides(priced)}",
         wording.price_after(priced, report),
         places.linked(place) if place else "",
     )

@@ -50,7 +50,13 @@ def mutants(monkeypatch):
 
 def finding(name, low=0.3, high=0.5):
     share = {"low": low, "high": high}
-    return {"id": name, "confidence": "measured", "phase": "steady", "saved_share": share}
+    return {
+        "id": name,
+        "confidence": "measured",
+        "phase": "steady",
+        "saved_share": share,
+        "likely_share": (share["low"] + share["high"]) / 2,
+    }
 
 
 def test_there_are_enough_to_draw_from():

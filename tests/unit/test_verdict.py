@@ -21,7 +21,14 @@ HEALTHY = Expectation("", allowed=frozenset())
 
 def finding(name, low, high, confidence="measured", phase="steady"):
     share = {"low": low, "high": high}
-    return {"id": name, "confidence": confidence, "phase": phase, "saved_share": share}
+    likely = (low + high) / 2
+    return {
+        "id": name,
+        "confidence": confidence,
+        "phase": phase,
+        "saved_share": share,
+        "likely_share": likely,
+    }
 
 
 def report(*listed, also_seen=()):
@@ -30,7 +37,7 @@ def report(*listed, also_seen=()):
 
 
 def said(low, high, rank=1, false=()):
-    return Prediction(low, high, rank, false=tuple(false), listed=())
+    return Prediction(low, high, (low + high) / 2, rank, false=tuple(false), listed=())
 
 
 def judged(*predictions, savings=(0.5,), expected=POLLING):
@@ -43,6 +50,7 @@ def test_the_right_finding_is_read_with_its_rank_and_range():
     prediction = read_prediction(text, POLLING)
 
     assert (prediction.low, prediction.high, prediction.rank) == (0.3, 0.4, 2)
+    assert prediction.likely == pytest.approx(0.35)
     assert prediction.listed == ("hot-spot", "ipc-polling")
 
 
@@ -122,7 +130,7 @@ def test_the_middle_of_the_recordings_is_what_is_judged():
     verdict = judged(said(0.3, 0.4), said(0.4, 0.5), said(0.1, 0.9), savings=[0.5, 0.5, 0.5])
 
     assert (verdict.low, verdict.high) == (0.3, 0.5)
-    assert verdict.error == pytest.approx(-10.0)
+    assert verdict.error == pytest.approx(-5.0)
     assert verdict.is_in_range
 
 

@@ -113,6 +113,7 @@ def _finding(priced: PricedFinding, throughput: Throughput) -> document.Finding:
         rank=priced.rank,
         process_roles=priced.process_roles,
         saved_share=priced.saved_share,
+        likely_share=priced.likely_share,
         added_share=priced.added_share,
         sps_after=priced.sps_after if throughput.unit == "steps" else None,
         rate_after=priced.sps_after,

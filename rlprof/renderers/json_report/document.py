@@ -184,6 +184,12 @@ class Finding(Struct, frozen=True):
             "Saved by this fix alone, of steady wall time per step; of the whole run for a start-up finding."
         ),
     ]
+    likely_share: Annotated[
+        Number,
+        means(
+            "The likely value of saved_share: measured by a try, or that whose rate is the geometric mean of the rates at its ends."
+        ),
+    ]
     added_share: Annotated[
         Range,
         means(

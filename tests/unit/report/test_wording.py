@@ -14,7 +14,7 @@ from rlprof.renderers.terminal import RENDERER
 from rlprof.report import wording
 from rlprof.report.wording.rates import on_the_rate
 from rlprof.report.wording.run import run_facts
-from tests.report_factories import a_finding, a_report
+from tests.report_factories import a_finding, a_report, a_tried_finding
 
 
 def why(throughput: Throughput) -> str:
@@ -188,13 +188,38 @@ def test_the_rate_now_reads_the_same_in_the_headline_and_beside_a_price():
 @pytest.mark.parametrize(
     ("besides", "text"),
     [
-        (None, "10 to 33 % of steady time"),
-        (Range(0.08, 0.31), "10 to 33 % of steady time"),
-        (Range(0.0, 0.031), "10 to 33 % of steady time, up to 3.1 % after the fixes before it"),
-        (Range(0.0, 0.0), "10 to 33 % of steady time, nothing after the fixes before it"),
+        (None, "10 to 33 % of steady time, likely 22 %"),
+        (Range(0.08, 0.31), "10 to 33 % of steady time, likely 22 %"),
+        (
+            Range(0.0, 0.031),
+            "10 to 33 % of steady time, likely 22 %, up to 3.1 % after the fixes before it",
+        ),
+        (
+            Range(0.0, 0.0),
+            "10 to 33 % of steady time, likely 22 %, nothing after the fixes before it",
+        ),
     ],
 )
 def test_what_is_left_of_a_price_stands_beside_it(besides, text):
     priced = replace(a_finding(saves=(0.1, 0.33)), besides=besides)
 
     assert wording.unglued(wording.share_saved(priced)) == text
+
+
+def test_the_likely_rate_is_the_geometric_mean_of_those_at_the_ends():
+    priced = a_finding(saves=(0.5, 0.875))  # 2 and 8 times as fast
+
+    assert priced.likely_share == pytest.approx(0.75)  # 4 times
+    assert wording.unglued(wording.share_saved(priced)) == (
+        "50 to 88 % of steady time, likely 75 %"
+    )
+
+
+@pytest.mark.parametrize("saves", [(0.3, 0.34), (0.0, 0.4)])
+def test_no_likely_price_stands_beside_one_that_says_as_much_or_may_be_nothing(saves):
+    assert "likely" not in wording.share_saved(a_finding(saves=saves))
+
+
+def test_what_was_tried_needs_no_likely_price():
+    assert a_tried_finding().likely_share == 0.40
+    assert "likely" not in wording.share_saved(a_tried_finding())
