@@ -17,7 +17,7 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
-from rlprof.source.histories import JOINS, Level, is_history
+from rlprof.source.histories import JOINS, Level, is_history, joined_at
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrent_values import recurrent_kind
 from rlprof.source.value import Value
@@ -132,7 +132,7 @@ class RereadHistories(SteadySearch):
         self._graphs = RecordedGraphs(profile)
 
     def found(self) -> list[RereadHistory]:
-        told: dict[Line, RereadHistory | None] = {}
+        told: dict[Line, RereadHistory] = {}
         calls: dict[Line, list[ast.Call]] = {}
         for node in self.tree.hot_nodes() if self.values else ():
             if not self.lines.is_yours(self.tree.frame(node)):
@@ -140,15 +140,12 @@ class RereadHistories(SteadySearch):
             line = self.lines.line(node)
             if line not in calls:
                 calls[line] = [*self._recurrent_calls(node)]
-            if not calls[line] or not self._asks_for_an_action(node):
-                continue
-            if told.get(line) is None:
-                asked = (self._asked(node, line, call) for call in calls[line])
-                told[line] = next((reread for reread in asked if reread is not None), None)
-            if (history := told[line]) is not None:
-                history.nodes.update((node, *called_right_there(self.tree, node, ("torch",))))
-                history.joining.update(self._joining(node))
-        return [reread for reread in told.values() if reread is not None]
+            asked = (self._asked(node, line, call) for call in calls[line])
+            if (history := next((each for each in asked if each is not None), None)) is not None:
+                first = told.setdefault(line, history)
+                first.nodes |= history.nodes
+                first.joining.update(self._joining(node))
+        return [*told.values()]
 
     def _recurrent_calls(self, node: int) -> Iterator[ast.Call]:
         """Yield the calls of recurrent networks on the line of a node."""
@@ -165,7 +162,7 @@ class RereadHistories(SteadySearch):
         if self._parts and self._parts[node] in _ASKING:
             return True
         above = (node, *self.tree.ancestors(node))
-        return any(map(self._graphs.may_be_off, above)) and not any(map(self._updates, above))
+        return self._is_without_gradients(node) and not any(map(self._updates, above))
 
     def _updates(self, node: int) -> bool:
         """Tell whether its function makes gradients, and begins no episode: the targets of an update are computed without them, too."""
@@ -180,7 +177,8 @@ class RereadHistories(SteadySearch):
         return "backward" in calls and "reset" not in calls
 
     def _asked(self, node: int, line: Line, call: ast.Call) -> RereadHistory | None:
-        levels = [*islice(self._levels(node), MOST_LEVELS)]
+        at = [*islice(self._levels(node), MOST_LEVELS)]
+        levels = [level for _, level in at]
         known, function = levels[0].known, levels[0].statement.function
         network = value_of(call.func, known)
         if function is None or network is None or not call.args:
@@ -191,20 +189,38 @@ class RereadHistories(SteadySearch):
             return None
         if not _begins_at_zero(call, known, function) or _goes_both_ways(levels[0].module):
             return None
-        if not _gives_the_last(levels, call):
+        taken = _taken_last(levels, call)
+        if taken is None:
             return None
-        if not is_history(call.args[0], levels):
+        joined = joined_at(call.args[0], levels)
+        if joined is not None:
+            asks = self._is_without_gradients(node)
+        else:
+            asks = self._asks_for_an_action(node) and is_history(call.args[0], levels)
+        if not asks:
             return None
-        return RereadHistory(line, kind, ast.unparse(call.func), median(sizes), max(sizes))
+        nodes = {node, *called_right_there(self.tree, node, ("torch",))}
+        if joined and taken:
+            # All that is called between the two is asked for each step of the history.
+            nodes.update(self._called_between(at[taken][0], node))
+        return RereadHistory(line, kind, ast.unparse(call.func), median(sizes), max(sizes), nodes)
 
-    def _levels(self, node: int) -> Iterator[Level]:
-        """Yield the statement of ``node`` and those of the user's lines above it."""
+    def _is_without_gradients(self, node: int) -> bool:
+        return any(map(self._graphs.may_be_off, (node, *self.tree.ancestors(node))))
+
+    def _called_between(self, above: int, node: int) -> Iterator[int]:
+        """Yield the nodes of what ``above`` calls to get to ``node``, and of all that this calls."""
+        path = [node, *self.tree.ancestors(node)]
+        yield from self.tree.subtree(path[path.index(above) - 1])
+
+    def _levels(self, node: int) -> Iterator[tuple[int, Level]]:
+        """Yield the statement of ``node`` and those of the user's lines above it, each with its node."""
         for above in (node, *self.tree.ancestors(node)):
             frame = self.tree.frame(above)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
             statement = module.statement_at(frame.line) if module is not None else None
             if module is not None and statement is not None:
-                yield Level(module, statement, self.values.of(frame.file, statement))
+                yield above, Level(module, statement, self.values.of(frame.file, statement))
 
     def _joining(self, node: int) -> Iterator[int]:
         """Yield callers whose line makes a tensor of a list that was seen to be of as many lengths."""
@@ -229,13 +245,14 @@ class RereadHistories(SteadySearch):
 
 def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozenset[int]:
     """Return the sizes of the axis that was not always as long, of a tensor that ``given`` is made of, while the others were; never that of
-    the features.
+    the features, which tokens have none of.
     """
     found: dict[tuple[int, tuple[int, ...], tuple[int, ...]], set[int]] = defaultdict(set)
     for part in ast.walk(given):
         value = value_of(part, known) if isinstance(part, ast.Name | ast.Attribute) else None
         for shape in value.shapes if value is not None and value.type == "torch.Tensor" else ():
-            for axis in range(len(shape) - 1):
+            is_of_tokens = value is not None and value.holds_whole_numbers
+            for axis in range(len(shape) if is_of_tokens else len(shape) - 1):
                 # By what the others are: updates may ask the same network for batches of sequences.
                 found[axis, shape[:axis], shape[axis + 1 :]].add(shape[axis])
     return frozenset(max(found.values(), key=len, default=()))
@@ -274,17 +291,17 @@ def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) ->
     return called_name(state) in _ZEROS
 
 
-def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
-    """Tell whether of the network's outputs only those of the last step are used, here or where the function returns them, or its last state
-    alone.
+def _taken_last(levels: Sequence[Level], call: ast.Call) -> int | None:
+    """Return the index in ``levels`` of the statement that takes only those of the last step of the network's outputs, or its last state alone:
+    here, or where the function returns them; None where more is used.
     """
     module, function = levels[0].module, levels[0].statement.function
     above = parents(module)
     outer = above.get(call)
     if _is_index(outer, 0) and outer is not None and _is_index(above.get(outer), -1):
-        return True  # ``net(x)[0][:, -1]``
+        return 0  # ``net(x)[0][:, -1]``
     if _is_index(outer, 1):
-        return True
+        return 0
     outputs = {
         ast.unparse(target.elts[0])
         for node in ast.walk(function.node if function else module.tree)
@@ -300,9 +317,11 @@ def _gives_the_last(levels: Sequence[Level], call: ast.Call) -> bool:
             if isinstance(target, ast.Name)
         }
     if len(outputs) != 1:
-        return False
-    reads = [*_reads(levels[0], outputs)]
-    return all(_is_index(above.get(read), -1) or _is_returned(levels, read) for read in reads)
+        return None
+    reads = [read for read in _reads(levels[0], outputs) if not _is_index(above.get(read), -1)]
+    if not reads:
+        return 0
+    return 1 if all(_is_returned(levels, read) for read in reads) else None
 
 
 def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:

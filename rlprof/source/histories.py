@@ -32,6 +32,22 @@ def is_history(given: ast.expr, levels: Sequence[Level]) -> bool:
     return _is_history(given, levels, frozenset())
 
 
+def joined_at(given: ast.expr, levels: Sequence[Level]) -> int | None:
+    """Return the index in ``levels`` of the statement where ``given`` is a variable that the loop around joins with something in each turn:
+    ``seen = torch.cat([seen, new], 1)``; None where it is none.
+    """
+    for part in ast.walk(given) if levels else ():
+        if not isinstance(part, ast.Name):
+            continue
+        if _is_joined_in_turn(part.id, levels[0]):
+            return 0
+        handed = handed_over(part.id, levels[0].statement.function, levels[1]) if levels[1:] else ()
+        found = (joined_at(value, levels[1:]) for value in handed)
+        if (level := next((each for each in found if each is not None), None)) is not None:
+            return level + 1
+    return None
+
+
 def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) -> bool:
     if not levels:
         return False
@@ -47,6 +63,8 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 is_written = ast.unparse(base) in _written_in_turn(module)
                 if is_written and any(map(_is_filled_part, axes)):
                     return True
+            case ast.Name(id=name) if _is_joined_in_turn(name, levels[0]):
+                return True
             case ast.Name(id=name) if name not in seen:
                 made = values_assigned(module, levels[0].statement.function, name)
                 if any(_is_history(value, levels, seen | {name}) for value in made):
@@ -109,6 +127,23 @@ def _grows(text: str, level: Level) -> bool:
         for node in nodes
     )
     return not is_made and any(_adds_to(node) == text for node in nodes)
+
+
+def _is_joined_in_turn(name: str, level: Level) -> bool:
+    """Tell whether a variable is joined with something in each turn of the innermost loop around, and is nothing else there."""
+    loop = level.module.innermost_loop(level.statement.first_line)
+    made = [
+        each.value
+        for node in (ast.walk(loop) if loop is not None else ())
+        for each in assigned(node)
+        if isinstance(each.target, ast.Name) and each.target.id == name
+    ]
+    return bool(made) and all(
+        isinstance(value, ast.Call)
+        and called_name(value) in JOINS
+        and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value))
+        for value in made
+    )
 
 
 def _adds_to(node: ast.AST) -> str:

@@ -159,6 +159,15 @@ class Value:
         """True if it is a network that an optimizer moves, with parameters in double precision."""
         return self.is_network and self.fields.get("dtype") == "torch.float64"
 
+    @property
+    def holds_whole_numbers(self) -> bool:
+        """True if it is a tensor or an array of them: tokens, actions, indices."""
+        return (
+            self.fields.get("dtype", "")
+            .removeprefix("torch.")
+            .startswith(("int", "uint", "i", "u"))
+        )
+
     def is_untrained(self, fewest_looks: int) -> bool:
         """Tell whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that
         torch counts.

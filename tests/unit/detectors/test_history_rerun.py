@@ -267,6 +267,72 @@ def test_silent_for_a_network_that_goes_both_ways():
     assert detect(DETECTOR, an_episode(), script) == []
 
 
+WRITER = Script(
+    "writer.py",
+    """
+    class Writer(nn.Module):
+        def forward(self, ids, state=None):
+            out, state = self.gru(self.embed(ids), state)
+            return self.head(out), state
+
+        @torch.no_grad()
+        def write(self, n):
+            ids = torch.zeros(n, 1, dtype=torch.long)
+            for _ in range(40):
+                logits, _ = self(ids)
+                new = logits[:, -1].argmax(-1, keepdim=True)
+                ids = torch.cat([ids, new], 1)
+            return ids
+
+    def train(writer):
+        while True:
+            loss = learn(writer, writer.write(64))
+            loss.backward()
+    """,
+)
+
+
+def a_writer(script: Script) -> RunBuilder:
+    """Ten seconds: six in the network, two in what is made of all its outputs."""
+    above = (script.at("loss = learn", "train"), script.at("logits, _ =", "Writer.write"))
+    module = f"{SITE}/torch/nn/modules/module.py:1773 Module._call_impl"
+    ask = script.at("out, state = ", "Writer.forward")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, *above, module, ask, RNN)
+    run.spends(2.0, *above, module, script.at("return self.head", "Writer.forward"))
+    run.spends(2.0, script.at("loss.backward()", "train"))
+    run.sees(
+        above[1], self=f"type=writer.Writer bases=torch.nn.modules.module.Module file={script.file}"
+    )
+    ids = [
+        f"type=torch.Tensor shape=64,{size} dtype=torch.int64 device=cpu" for size in (4, 40, 25)
+    ]
+    return run.sees(ask, self__gru=LSTM.replace("LSTM", "GRU"), ids=ids, state="type=NoneType")
+
+
+def test_tells_tokens_that_a_loop_joins_with_the_next_and_all_that_is_made_of_them_again():
+    run = a_writer(WRITER)
+
+    (finding,) = detect(DETECTOR, run, WRITER)
+
+    assert finding.title.startswith("the GRU goes through the history anew (writer.py:")
+    assert claimed_s(profile_of(run, WRITER), finding) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[ids, new], 1)", "[ids, new], 1)[:, -8:]"),
+        ("ids = torch.cat([ids, new], 1)", "ids = new"),
+        ("@torch.no_grad()", "@timed"),
+    ],
+)
+def test_silent_where_tokens_do_not_grow_or_gradients_are_recorded(old, new):
+    script = Script(WRITER.file, WRITER.text.replace(old, new))
+
+    assert detect(DETECTOR, a_writer(script), script) == []
+
+
 def test_silent_in_an_update():
     above = AGENT.at("loss = agent.update", "train")
     assert found(an_episode("update", above=above)) == []
