@@ -64,11 +64,14 @@ imports: $(VENV)/.dev-installed ## data flows one way: import-linter
 unit: $(VENV)/.dev-installed ## tests without real processes
 	$(BIN)/pytest -q -n $(WORKERS) -m "not slow" --ignore tests/e2e --ignore tests/browser
 
-# What fails while another test takes its CPU is run once more by itself: it fails there, too, or is told as passed alone.
+# What fails while another test, or another program of the machine, takes its CPU is run once more by itself: it fails there, too, or is told
+# as passed alone.
+ONCE_MORE = --last-failed --last-failed-no-failures none -rfEp
 e2e: $(VENV)/.dev-installed browser ## tests with real processes, samplers and a browser
 	$(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not alone' tests/e2e tests/browser \
-		|| $(BIN)/pytest -q --last-failed --last-failed-no-failures none -rfEp -m 'not slow and not alone' tests/e2e tests/browser
-	$(BIN)/pytest -q -m 'not slow and alone' tests/e2e tests/browser
+		|| $(BIN)/pytest -q $(ONCE_MORE) -m 'not slow and not alone' tests/e2e tests/browser
+	$(BIN)/pytest -q -m 'not slow and alone' tests/e2e tests/browser \
+		|| $(BIN)/pytest -q $(ONCE_MORE) -m 'not slow and alone' tests/e2e tests/browser
 
 slow: $(VENV)/.dev-installed ## the tests that take minutes
 	$(BIN)/pytest -q -m slow tests
