@@ -311,65 +311,6 @@ def joins() -> Iterator[Replacement]:
         )
 
 
-def recurrent_steps() -> Iterator[Replacement]:
-    for kind, cell in ((nn.LSTM, nn.LSTMCell), (nn.GRU, nn.GRUCell), (nn.RNN, nn.RNNCell)):
-        for steps, batch, width in ((16, 8, 32), (64, 32, 48), (128, 32, 128), (64, 128, 128)):
-            before, network, own = nn.Linear(6, width), kind(width, width), cell(width, width)
-            sequence = torch.randn(steps, batch, 6)
-
-            def by_step(before: Any = before, network: Any = network, x: Any = sequence) -> None:
-                state, made = None, []
-                for each in x:
-                    answer, state = network(before(each).unsqueeze(0), state)
-                    made.append(answer)
-                torch.cat(made).sum().backward()
-
-            def by_cell(before: Any = before, cell: Any = own, x: Any = sequence) -> None:
-                state, made = None, []
-                for each in x:
-                    state = cell(before(each), state)
-                    made.append(state[0] if isinstance(state, tuple) else state)
-                torch.stack(made).sum().backward()
-
-            for name, steps_of in ((kind.__name__, by_step), (cell.__name__, by_cell)):
-                yield Replacement(
-                    "python-loop-over-tensor",
-                    f"{steps} steps of an {name}, {batch} × {width}, with the backward pass",
-                    steps_of,
-                    lambda layer=before, net=network, x=sequence: net(layer(x))[0].sum().backward(),
-                )
-
-
-def histories() -> Iterator[Replacement]:
-    for kind in (nn.LSTM, nn.GRU, nn.RNN):
-        for steps, batch, width in (
-            (8, 1, 64),
-            (40, 1, 64),
-            (40, 8, 64),
-            (40, 1, 256),
-            (160, 1, 64),
-        ):
-            network = kind(8, width, batch_first=True)
-            history = torch.randn(batch, steps, 8)
-
-            def asked(x: Any, state: Any = None, network: Any = network) -> None:
-                with torch.no_grad():
-                    network(x, state)
-
-            kept = network(history)[1]
-            state = (
-                tuple(tensor.detach() for tensor in kept)
-                if isinstance(kept, tuple)
-                else kept.detach()
-            )
-            yield Replacement(
-                "history-rerun",
-                f"an {kind.__name__} for the last of {steps} steps, {batch} × {width}",
-                lambda asked=asked, x=history: asked(x),
-                lambda asked=asked, x=history[:, -1:], state=state: asked(x, state),
-            )
-
-
 def ensembles() -> Iterator[Replacement]:
     for count, width, rows in itertools.product((3, 10), (32, 64, 128, 256), (32, 128, 256)):
         networks = [network(8, width, 2) for _ in range(count)]
@@ -419,24 +360,8 @@ def of_nothing(calls: int) -> Callable[[], None]:
     return call
 
 
-def layers_around_recurrent_steps() -> Iterator[Replacement]:
-    for steps, batch, width in ((16, 8, 32), (64, 32, 48), (128, 32, 128), (64, 128, 128)):
-        layer, sequence = nn.Linear(width, width), torch.randn(steps, batch, width)
-
-        def by_step(layer: Any = layer, x: Any = sequence) -> None:
-            torch.stack([torch.tanh(layer(each)) for each in x]).sum().backward()
-
-        yield Replacement(
-            "python-loop-over-tensor",
-            f"a layer at {steps} steps, {batch} × {width}, with the backward pass",
-            by_step,
-            lambda linear=layer, x=sequence: torch.tanh(linear(x)).sum().backward(),
-        )
-
-
 CASES = (
     *(tensors_of_lists, distributions, stores, recursions, loops),
     *(acting, optimizer_steps, target_updates, copies, joins),
-    *(recurrent_steps, layers_around_recurrent_steps, histories),
     *(checks_for_nan, loaded_batches, ensembles),
 )

@@ -17,6 +17,7 @@ from typing import Any
 import replaced
 import replaced_arrays
 import replaced_calls
+import replaced_sequences
 import torch
 from measuring import print_table
 
@@ -43,7 +44,8 @@ def main() -> None:
     torch.set_num_threads(1)
     rows = []
     wanted = sys.argv[1:]
-    groups = (*replaced.CASES, *replaced_arrays.CASES, *replaced_calls.CASES)
+    modules = (replaced, replaced_arrays, replaced_calls, replaced_sequences)
+    groups = [cases for module in modules for cases in module.CASES]
     for case in (case for cases in groups for case in cases()):
         if wanted and case.detector not in wanted:
             continue

@@ -1,45 +1,17 @@
-"""A recurrent network that goes through the whole history of an episode at each of its steps."""
+"""A network that goes through the whole history of an episode, or of a text, at each of its steps."""
 
 from __future__ import annotations
 
-import ast
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from statistics import median
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there, own_time
-from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
+from rlprof.detectors.recognisers.line_time import own_time
+from rlprof.detectors.recognisers.reread_histories import RereadHistories, RereadHistory
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.profile.components import ENVIRONMENT, INFERENCE
-from rlprof.source.histories import JOINS, Level, is_history, joined_at
-from rlprof.source.lines import Line, UserLines
-from rlprof.source.recurrent_values import recurrent_kind
-from rlprof.source.value import Value
-from rlprof.source.values import value_of
-from rlprof.syntax.ancestors import parents
-from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.module import Function, SourceModule, called_name
-from rlprof.syntax.nodes import items_of
-
-FEWEST_SIZES: Final = 3
-"""Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
-
-FEWEST_STEPS: Final = 4
-"""Steps of the middle one of these."""
-
-MOST_LEVELS: Final = 4
-"""Functions between the network and the list, at most."""
-
-_KINDS: Final = frozenset({"LSTM", "GRU", "RNN"})
-_ZEROS: Final = frozenset({"zeros", "new_zeros", "zeros_like"})
-_MOVES: Final = frozenset({"to", "cuda", "cpu", "float", "double", "half", "detach"})
-_ASKING: Final = (INFERENCE, ENVIRONMENT)
+from rlprof.source.lines import UserLines
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time."""
@@ -71,8 +43,35 @@ MOST_OF_OTHERS: Final = calibrated(
 LEAST_OF_OTHERS: Final = 1.0
 """And at least."""
 
+MOST_OF_ROW: Final = calibrated(
+    150.0,
+    unit="tokens that take as long as the call itself",
+    source="benchmarks/replacements.py, torch 2.13 on one thread, transformers of 2 and 4 layers, 64 to 256 wide, texts of 16 to 128 tokens: "
+    "of one row of 64 nothing goes, 16 of 8 rows, 9 of 32",
+    date="2026-11-29",
+)
+"""What stays of a network's call that is not recurrent, divided by its rows, besides ``MOST_OF_ANY``: calls and copies of what is kept."""
+
+MOST_OF_ANY: Final = calibrated(
+    4.0,
+    unit="tokens that take as long as the call itself",
+    source="benchmarks/replacements.py, as above",
+    date="2026-11-29",
+)
+"""What stays of it with any number of rows."""
+
 OF_JOINING: Final = Range(0.5, 1.0)
 """Part of the time for making a tensor of the history that goes: one observation is left."""
+
+
+_FIX: Final = (
+    "Keep its state from step to step and give it the new observation alone: out, state = lstm(x[:, -1:], state), with state = None "
+    "where an episode begins. Not while gradients are to flow through the steps before."
+)
+_FIX_OF_ATTENTION: Final = (
+    "Where its attention looks back alone, keep the keys and values of each layer from step to step (a KV cache) and give it the new token "
+    "alone. What looks at no other token needs the last one only."
+)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -82,300 +81,38 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if time is None:
         return
     history = time.most
+    state = ", no state" if history.kind else ""
     yield Finding(
-        title=f"the {history.kind} goes through the history anew ({time.place})",
+        title=f"the {history.kind or 'network'} goes through the history anew ({time.place})",
         savings=tuple(saving for rerun in found for saving in _savings(rerun)),
         locations=time.locations,
         evidence=(
             time.share_spent(f"in {history.network}"),
-            f"it was given {history.steps:g} steps in the middle, {history.most} at most, no state, and its last answer alone is used",
+            f"it was given {history.steps:g} steps in the middle, {history.most} at most{state}, and its last answer alone is used",
         ),
-        fix="Keep its state from step to step and give it the new observation alone: out, state = lstm(x[:, -1:], state), with state = None "
-        "where an episode begins. Not while gradients are to flow through the steps before.",
+        fix=_FIX if history.kind else _FIX_OF_ATTENTION,
         confidence=Confidence.BOUNDED,
     )
 
 
 def _savings(history: RereadHistory) -> Iterator[Saving]:
-    is_lstm = history.kind == "LSTM"
-    calls = (MOST_OF_LSTM, LEAST_OF_LSTM) if is_lstm else (MOST_OF_OTHERS, LEAST_OF_OTHERS)
-    low, high = (1 - (call + 1) / (call + history.steps) for call in calls)
+    low, high = (1 - (call + 1) / (call + history.steps) for call in _calls(history))
     yield Saving(frozenset(history.nodes), Range(low, high))
     if joining := history.joining - history.nodes:
         yield Saving(frozenset(joining), OF_JOINING)
 
 
-@dataclass(slots=True)
-class RereadHistory:
-    """A line that asks such a network."""
-
-    place: Line
-    kind: str
-    """The class of torch that the network is: ``LSTM``."""
-    network: str
-    """As written."""
-    steps: float
-    """Those of the middle one of the histories that were seen."""
-    most: int
-    """Those of the longest."""
-    nodes: set[int] = field(default_factory=set)
-    joining: set[int] = field(default_factory=set)
-    """Nodes of callers that join the observations of the history."""
-
-
-class RereadHistories(SteadySearch):
-    """Looks for them in the steady phase."""
-
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        super().__init__(profile, lines)
-        self._parts = profile.parts
-        self._graphs = RecordedGraphs(profile)
-
-    def found(self) -> list[RereadHistory]:
-        told: dict[Line, RereadHistory] = {}
-        calls: dict[Line, list[ast.Call]] = {}
-        for node in self.tree.hot_nodes() if self.values else ():
-            if not self.lines.is_yours(self.tree.frame(node)):
-                continue
-            line = self.lines.line(node)
-            if line not in calls:
-                calls[line] = [*self._recurrent_calls(node)]
-            asked = (self._asked(node, line, call) for call in calls[line])
-            if (history := next((each for each in asked if each is not None), None)) is not None:
-                first = told.setdefault(line, history)
-                first.nodes |= history.nodes
-                first.joining.update(self._joining(node))
-        return [*told.values()]
-
-    def _recurrent_calls(self, node: int) -> Iterator[ast.Call]:
-        """Yield the calls of recurrent networks on the line of a node."""
-        frame = self.tree.frame(node)
-        for statement in self.lines.statements(frame):
-            known = self.values.of(frame.file, statement)
-            for call in statement.walk():
-                network = value_of(call.func, known) if isinstance(call, ast.Call) else None
-                if isinstance(call, ast.Call) and network and recurrent_kind(network) in _KINDS:
-                    yield call
-
-    def _asks_for_an_action(self, node: int) -> bool:
-        """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
-        if self._parts and self._parts[node] in _ASKING:
-            return True
-        above = (node, *self.tree.ancestors(node))
-        return self._is_without_gradients(node) and not any(map(self._updates, above))
-
-    def _updates(self, node: int) -> bool:
-        """Tell whether its function makes gradients, and begins no episode: the targets of an update are computed without them, too."""
-        frame = self.tree.frame(node)
-        module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-        function = module.function_at(frame.line) if module is not None else None
-        calls = {
-            called_name(call)
-            for call in (ast.walk(function.node) if function is not None else ())
-            if isinstance(call, ast.Call)
-        }
-        return "backward" in calls and "reset" not in calls
-
-    def _asked(self, node: int, line: Line, call: ast.Call) -> RereadHistory | None:
-        at = [*islice(self._levels(node), MOST_LEVELS)]
-        levels = [level for _, level in at]
-        known, function = levels[0].known, levels[0].statement.function
-        network = value_of(call.func, known)
-        if function is None or network is None or not call.args:
-            return None
-        kind = recurrent_kind(network)
-        sizes = _lengths_of_history(call.args[0], known)
-        if len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
-            return None
-        if not _begins_at_zero(call, known, function) or _goes_both_ways(levels[0].module):
-            return None
-        taken = _taken_last(levels, call)
-        if taken is None:
-            return None
-        joined = joined_at(call.args[0], levels)
-        if joined is not None:
-            asks = self._is_without_gradients(node)
-        else:
-            asks = self._asks_for_an_action(node) and is_history(call.args[0], levels)
-        if not asks:
-            return None
-        nodes = {node, *called_right_there(self.tree, node, ("torch",))}
-        if joined and taken:
-            # All that is called between the two is asked for each step of the history.
-            nodes.update(self._called_between(at[taken][0], node))
-        return RereadHistory(line, kind, ast.unparse(call.func), median(sizes), max(sizes), nodes)
-
-    def _is_without_gradients(self, node: int) -> bool:
-        return any(map(self._graphs.may_be_off, (node, *self.tree.ancestors(node))))
-
-    def _called_between(self, above: int, node: int) -> Iterator[int]:
-        """Yield the nodes of what ``above`` calls to get to ``node``, and of all that this calls."""
-        path = [node, *self.tree.ancestors(node)]
-        yield from self.tree.subtree(path[path.index(above) - 1])
-
-    def _levels(self, node: int) -> Iterator[tuple[int, Level]]:
-        """Yield the statement of ``node`` and those of the user's lines above it, each with its node."""
-        for above in (node, *self.tree.ancestors(node)):
-            frame = self.tree.frame(above)
-            module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-            statement = module.statement_at(frame.line) if module is not None else None
-            if module is not None and statement is not None:
-                yield above, Level(module, statement, self.values.of(frame.file, statement))
-
-    def _joining(self, node: int) -> Iterator[int]:
-        """Yield callers whose line makes a tensor of a list that was seen to be of as many lengths."""
-        for above in self.tree.ancestors(node):
-            frame = self.tree.frame(above)
-            if not self.lines.is_yours(frame):
-                continue
-            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
-            joined = (
-                value_of(given, known)
-                for statement in self.lines.statements(frame)
-                for call in statement.calls()
-                if called_name(call) in JOINS
-                for given in call.args
-            )
-            if any(
-                value and value.is_container and len(value.counts) >= FEWEST_SIZES
-                for value in joined
-            ):
-                yield from called_right_there(self.tree, above, ("torch", "numpy"))
-
-
-def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> frozenset[int]:
-    """Return the sizes of the axis that was not always as long, of a tensor that ``given`` is made of, while the others were; never that of
-    the features, which tokens have none of.
-    """
-    found: dict[tuple[int, tuple[int, ...], tuple[int, ...]], set[int]] = defaultdict(set)
-    for part in ast.walk(given):
-        value = value_of(part, known) if isinstance(part, ast.Name | ast.Attribute) else None
-        for shape in value.shapes if value is not None and value.type == "torch.Tensor" else ():
-            is_of_tokens = value is not None and value.holds_whole_numbers
-            for axis in range(len(shape) if is_of_tokens else len(shape) - 1):
-                # By what the others are: updates may ask the same network for batches of sequences.
-                found[axis, shape[:axis], shape[axis + 1 :]].add(shape[axis])
-    return frozenset(max(found.values(), key=len, default=()))
-
-
-def _goes_both_ways(module: SourceModule) -> bool:
-    """Tell whether a network of the file goes through sequences backwards, too: it needs all of one."""
-    return any(
-        isinstance(keyword, ast.keyword)
-        and keyword.arg == "bidirectional"
-        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
-        for keyword in ast.walk(module.tree)
-    )
-
-
-def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Function) -> bool:
-    """Tell whether the network is handed no state of the step before."""
-    states = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
-    return all(_is_zero(state, known, function) for state in states)
-
-
-def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) -> bool:
-    if isinstance(state, ast.Constant):
-        return state.value is None
-    if isinstance(state, ast.Tuple):
-        return all(_is_zero(element, known, function) for element in state.elts)
-    if isinstance(state, ast.Name):
-        value, made = value_of(state, known), only_value(function, state.id)
-        is_none = value is not None and value.types == {"NoneType"}
-        return is_none or (made is not None and _is_zero(made, known, function))
-    if not isinstance(state, ast.Call):
-        return False
-    is_moved = isinstance(state.func, ast.Attribute) and state.func.attr in _MOVES
-    if is_moved and isinstance(state.func, ast.Attribute):
-        return _is_zero(state.func.value, known, function)
-    return called_name(state) in _ZEROS
-
-
-def _taken_last(levels: Sequence[Level], call: ast.Call) -> int | None:
-    """Return the index in ``levels`` of the statement that takes only those of the last step of the network's outputs, or its last state alone:
-    here, or where the function returns them; None where more is used.
-    """
-    module, function = levels[0].module, levels[0].statement.function
-    above = parents(module)
-    outer = above.get(call)
-    if _is_index(outer, 0) and outer is not None and _is_index(above.get(outer), -1):
-        return 0  # ``net(x)[0][:, -1]``
-    if _is_index(outer, 1):
-        return 0
-    outputs = {
-        ast.unparse(target.elts[0])
-        for node in ast.walk(function.node if function else module.tree)
-        if isinstance(node, ast.Assign) and node.value is call
-        for target in node.targets
-        if isinstance(target, ast.Tuple) and target.elts
-    }
-    if not outputs and _is_index(outer, 0):  # ``out = net(x)[0]``
-        assigning = above.get(outer) if outer is not None else None
-        outputs = {
-            target.id
-            for target in (assigning.targets if isinstance(assigning, ast.Assign) else ())
-            if isinstance(target, ast.Name)
-        }
-    if len(outputs) != 1:
-        return None
-    reads = [read for read in _reads(levels[0], outputs) if not _is_index(above.get(read), -1)]
-    if not reads:
-        return 0
-    return 1 if all(_is_returned(levels, read) for read in reads) else None
-
-
-def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
-    """Yield the reads of variables in the function of a level."""
-    function = level.statement.function
-    for node in ast.walk(function.node if function else level.module.tree):
-        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
-            yield node
-
-
-def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
-    """Tell whether what is read is returned, and the caller uses the last of it alone."""
-    returned = [
-        statement.node.value
-        for statement in levels[0].module.statements_at(read.lineno)
-        if isinstance(statement.node, ast.Return) and statement.node.value is not None
-    ]
-    if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
-        return False
-    parts = items_of(returned[0])
-    names = {
-        name
-        for target in levels[1].statement.node.targets
-        for number, name in _names_of(target, len(parts))
-        if any(part is read for part in ast.walk(parts[number]))
-    }
-    above = parents(levels[1].module)
-    return bool(names) and all(_is_index(above.get(use), -1) for use in _reads(levels[1], names))
-
-
-def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:
-    """Yield the variables of a target by their position; of one that is no tuple the first."""
-    targets = target.elts if isinstance(target, ast.Tuple) and parts > 1 else [target]
-    for number, each in enumerate(targets[:parts]):
-        if isinstance(each, ast.Name):
-            yield number, each.id
-
-
-def _is_index(node: ast.AST | None, number: int) -> bool:
-    """Tell ``value[number]``, ``value[:, number]``, ``value[:, number:]`` and ``value[0, number]``."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    parts = items_of(node.slice)
-    told = [
-        part.lower if isinstance(part, ast.Slice) and part.upper is None else part
-        for part in parts
-        if not (isinstance(part, ast.Slice) and part.lower is None)
-    ]
-    texts = [ast.unparse(index) for index in told if index is not None]
-    return str(number) in texts and set(texts) <= {str(number), "0"}
+def _calls(history: RereadHistory) -> tuple[float, float]:
+    """Steps that take as long as the call itself, at most and at least."""
+    if history.kind == "LSTM":
+        return MOST_OF_LSTM, LEAST_OF_LSTM
+    if history.kind:
+        return MOST_OF_OTHERS, LEAST_OF_OTHERS
+    return MOST_OF_ANY + MOST_OF_ROW / history.rows, LEAST_OF_OTHERS
 
 
 DETECTOR: Final = Detector(
     id="history-rerun",
-    name="a recurrent network asked for the whole history at each step",
+    name="a network asked for the whole history at each step",
     in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

@@ -36,15 +36,22 @@ def joined_at(given: ast.expr, levels: Sequence[Level]) -> int | None:
     """Return the index in ``levels`` of the statement where ``given`` is a variable that the loop around joins with something in each turn:
     ``seen = torch.cat([seen, new], 1)``; None where it is none.
     """
+    return _joined_at(given, levels, frozenset())
+
+
+def _joined_at(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) -> int | None:
     for part in ast.walk(given) if levels else ():
-        if not isinstance(part, ast.Name):
+        if not isinstance(part, ast.Name) or part.id in seen:
             continue
         if _is_joined_in_turn(part.id, levels[0]):
             return 0
-        handed = handed_over(part.id, levels[0].statement.function, levels[1]) if levels[1:] else ()
-        found = (joined_at(value, levels[1:]) for value in handed)
-        if (level := next((each for each in found if each is not None), None)) is not None:
-            return level + 1
+        function = levels[0].statement.function
+        for value in values_assigned(levels[0].module, function, part.id):
+            if (level := _joined_at(value, levels, seen | {part.id})) is not None:
+                return level
+        for value in handed_over(part.id, function, levels[1]) if levels[1:] else ():
+            if (level := _joined_at(value, levels[1:], frozenset())) is not None:
+                return level + 1
     return None
 
 

@@ -136,6 +136,7 @@ AGENT = Script(
 _OTHER_WAYS = (
     "whole", "given", "last_state", "right_away", "zeros", "embedded", "taken_apart", "moved",
 )  # fmt: skip
+MODULE = f"{SITE}/torch/nn/modules/module.py:1773 Module._call_impl"
 RNN = f"{SITE}/torch/nn/modules/rnn.py:1100 LSTM.forward"
 LSTM = "type=torch.nn.modules.rnn.LSTM bases=torch.nn.modules.rnn.RNNBase,torch.nn.modules.module.Module"
 POLICY = f"type=agent.Policy bases=torch.nn.modules.module.Module file={AGENT.file}"
@@ -295,11 +296,10 @@ WRITER = Script(
 def a_writer(script: Script) -> RunBuilder:
     """Ten seconds: six in the network, two in what is made of all its outputs."""
     above = (script.at("loss = learn", "train"), script.at("logits, _ =", "Writer.write"))
-    module = f"{SITE}/torch/nn/modules/module.py:1773 Module._call_impl"
     ask = script.at("out, state = ", "Writer.forward")
     run = a_run(steady_s=10.0).process("main", steps=1000)
-    run.spends(6.0, *above, module, ask, RNN)
-    run.spends(2.0, *above, module, script.at("return self.head", "Writer.forward"))
+    run.spends(6.0, *above, MODULE, ask, RNN)
+    run.spends(2.0, *above, MODULE, script.at("return self.head", "Writer.forward"))
     run.spends(2.0, script.at("loss.backward()", "train"))
     run.sees(
         above[1], self=f"type=writer.Writer bases=torch.nn.modules.module.Module file={script.file}"
@@ -331,6 +331,101 @@ def test_silent_where_tokens_do_not_grow_or_gradients_are_recorded(old, new):
     script = Script(WRITER.file, WRITER.text.replace(old, new))
 
     assert detect(DETECTOR, a_writer(script), script) == []
+
+
+ANSWERER = Script(
+    "answerer.py",
+    """
+    @torch.no_grad()
+    def answer(model, ids, mask):
+        for _ in range(40):
+            logits = model(ids, mask)
+            new = logits[:, -1].argmax(-1, keepdim=True)
+            ids = torch.cat([ids, new], 1)
+        return ids
+
+    @torch.no_grad()
+    def answer_by_hidden(self, ids):
+        for _ in range(40):
+            logits = self.last_logits(ids)
+            ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], 1)
+        return ids
+
+    def last_logits(self, tokens):
+        x = self.embed(tokens)
+        x = self.body(x)
+        return self.head(x[:, -1])
+
+    def train(model):
+        loss = learn(model, answer(model, ask(), None))
+        loss.backward()
+    """,
+)
+MODEL = f"type=answerer.Model bases=torch.nn.modules.module.Module file={ANSWERER.file}"
+
+
+def an_answer(script: Script, rows: int = 8) -> RunBuilder:
+    """Ten seconds, eight of them in a transformer of the program's own."""
+    ask = script.at("logits = model(ids", "answer")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(8.0, script.at("loss = learn", "train"), ask, MODULE, "model.py:9 Model.forward")
+    run.spends(2.0, script.at("loss.backward()", "train"))
+    ids = [
+        f"type=torch.Tensor shape={rows},{size} dtype=torch.int64 device=cpu"
+        for size in (4, 40, 25)
+    ]
+    return run.sees(ask, model=MODEL, ids=ids)
+
+
+def test_tells_a_network_of_ones_own_that_reads_all_tokens_for_each_next_one():
+    run = an_answer(ANSWERER)
+
+    (finding,) = detect(DETECTOR, run, ANSWERER)
+
+    line = ANSWERER.line("logits = model(ids")
+    assert finding.title == f"the network goes through the history anew (answerer.py:{line})"
+    assert claimed_s(profile_of(run, ANSWERER), finding) == pytest.approx(8.0)
+
+
+def test_few_rows_save_less():
+    def saved(rows: int) -> float:
+        (finding,) = detect(DETECTOR, an_answer(ANSWERER, rows), ANSWERER)
+        return finding.savings[0].removable.low
+
+    assert saved(1) < 0.15 < 0.5 < saved(32)
+
+
+def test_tells_of_a_body_that_a_helper_asks_for_its_last_answer():
+    above = (
+        ANSWERER.at("loss = learn", "train"),
+        ANSWERER.at("logits = self.last_logits", "answer_by_hidden"),
+    )
+    ask = ANSWERER.at("x = self.body(x)", "last_logits")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(8.0, *above, ask, MODULE).spends(2.0, above[0])
+    floats = [f"type=torch.Tensor shape=8,{size},16 dtype=torch.float32" for size in (4, 40, 25)]
+    run.sees(above[1], self__last_logits=f"type=method function=last_logits file={ANSWERER.file}")
+    run.sees(ask, self__body=MODEL, x=floats)
+
+    assert detect(DETECTOR, run, ANSWERER)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("logits[:, -1].argmax(-1, keepdim=True)", "pick(logits)"),
+        (
+            "ids = torch.cat([ids, new], 1)\n    return",
+            "ids = torch.cat([ids, new], 1)[:, 1:]\n    return",
+        ),
+        ("@torch.no_grad()\ndef answer(", "@timed\ndef answer("),
+    ],
+)
+def test_silent_where_the_network_needs_them_all(old, new):
+    assert old in ANSWERER.text
+    script = Script(ANSWERER.file, ANSWERER.text.replace(old, new))
+
+    assert detect(DETECTOR, an_answer(script), script) == []
 
 
 def test_silent_in_an_update():

@@ -1,0 +1,343 @@
+"""Networks that are asked for a whole history at each step, of whose answers the last alone is used."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from math import prod
+from statistics import median
+from typing import Final
+
+from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there
+from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
+from rlprof.model.profile import Profile
+from rlprof.profile.components import ENVIRONMENT, INFERENCE
+from rlprof.source.histories import JOINS, Level, is_history, joined_at
+from rlprof.source.lines import Line, UserLines
+from rlprof.source.recurrent_values import recurrent_kind
+from rlprof.source.value import Value
+from rlprof.source.values import value_of
+from rlprof.syntax.ancestors import parents
+from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.module import Function, SourceModule, called_name
+from rlprof.syntax.nodes import items_of
+
+FEWEST_SIZES: Final = 3
+"""Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
+
+FEWEST_STEPS: Final = 4
+"""Steps of the middle one of these."""
+
+MOST_LEVELS: Final = 4
+"""Functions between the network and the list, at most."""
+
+_KINDS: Final = frozenset({"LSTM", "GRU", "RNN"})
+_ZEROS: Final = frozenset({"zeros", "new_zeros", "zeros_like"})
+_MOVES: Final = frozenset({"to", "cuda", "cpu", "float", "double", "half", "detach"})
+_ASKING: Final = (INFERENCE, ENVIRONMENT)
+
+
+@dataclass(slots=True)
+class RereadHistory:
+    """A line that asks such a network."""
+
+    place: Line
+    kind: str
+    """The class of torch that the network is: ``LSTM``; empty for one that is not recurrent, as a transformer."""
+    network: str
+    """As written."""
+    steps: float
+    """Those of the middle one of the histories that were seen."""
+    most: int
+    """Those of the longest."""
+    rows: int
+    """Histories that are gone through at once."""
+    nodes: set[int] = field(default_factory=set)
+    joining: set[int] = field(default_factory=set)
+    """Nodes of callers that join the observations of the history."""
+
+
+class RereadHistories(SteadySearch):
+    """Looks for them in the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self._parts = profile.parts
+        self._graphs = RecordedGraphs(profile)
+
+    def found(self) -> list[RereadHistory]:
+        if not self.values:
+            return []
+        recurrent = self._told(is_recurrent=True, but_for=frozenset())
+        claimed = frozenset[int]().union(*(history.nodes for history in recurrent))
+        return [*recurrent, *self._told(is_recurrent=False, but_for=claimed)]
+
+    def _told(self, *, is_recurrent: bool, but_for: Collection[int]) -> list[RereadHistory]:
+        """Those of recurrent networks, or of others that none of ``but_for`` is in."""
+        told: dict[Line, RereadHistory] = {}
+        calls: dict[Line, list[ast.Call]] = {}
+        for node in self.tree.hot_nodes():
+            if not self.lines.is_yours(self.tree.frame(node)):
+                continue
+            line = self.lines.line(node)
+            if line not in calls:
+                calls[line] = [*self._calls(node, is_recurrent)]
+            asked = (self._asked(node, line, call) for call in calls[line])
+            history = next((each for each in asked if each is not None), None)
+            if history is not None and history.nodes.isdisjoint(but_for):
+                first = told.setdefault(line, history)
+                first.nodes |= history.nodes
+                first.joining.update(self._joining(node))
+        return [*told.values()]
+
+    def _calls(self, node: int, is_recurrent: bool) -> Iterator[ast.Call]:
+        """Yield the calls of recurrent networks on the line of a node, or of others."""
+        frame = self.tree.frame(node)
+        for statement in self.lines.statements(frame):
+            known = self.values.of(frame.file, statement)
+            for call in statement.walk():
+                network = value_of(call.func, known) if isinstance(call, ast.Call) else None
+                if not isinstance(call, ast.Call) or network is None or not network.is_network:
+                    continue
+                if (recurrent_kind(network) in _KINDS) == is_recurrent:
+                    yield call
+
+    def _asks_for_an_action(self, node: int) -> bool:
+        """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
+        if self._parts and self._parts[node] in _ASKING:
+            return True
+        above = (node, *self.tree.ancestors(node))
+        return self._is_without_gradients(node) and not any(map(self._updates, above))
+
+    def _updates(self, node: int) -> bool:
+        """Tell whether its function makes gradients, and begins no episode: the targets of an update are computed without them, too."""
+        frame = self.tree.frame(node)
+        module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
+        function = module.function_at(frame.line) if module is not None else None
+        calls = {
+            called_name(call)
+            for call in (ast.walk(function.node) if function is not None else ())
+            if isinstance(call, ast.Call)
+        }
+        return "backward" in calls and "reset" not in calls
+
+    def _asked(self, node: int, line: Line, call: ast.Call) -> RereadHistory | None:
+        at = [*islice(self._levels(node), MOST_LEVELS)]
+        levels = [level for _, level in at]
+        known, function = levels[0].known, levels[0].statement.function
+        network = value_of(call.func, known)
+        if function is None or network is None or not call.args:
+            return None
+        kind = recurrent_kind(network)
+        rows, sizes = _lengths_of_history(call.args[0], known)
+        if len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
+            return None
+        # What others are handed besides are masks and the like: a transformer that is handed what it has read is not given all of it again.
+        begins = not kind or _begins_at_zero(call, known, function)
+        if not begins or _goes_both_ways(levels[0].module):
+            return None
+        taken = _taken_last(levels, call)
+        if taken is None:
+            return None
+        joined = joined_at(call.args[0], levels)
+        if joined is not None:
+            asks = self._is_without_gradients(node)
+        else:
+            asks = self._asks_for_an_action(node) and is_history(call.args[0], levels)
+        if not asks:
+            return None
+        below = called_right_there(self.tree, node, ("torch",)) if kind else self.tree.subtree(node)
+        nodes = {node, *below}
+        if joined and taken:
+            # All that is called between the two is asked for each step of the history.
+            nodes.update(self._called_between(at[taken][0], node))
+        network_text = ast.unparse(call.func)
+        return RereadHistory(line, kind, network_text, median(sizes), max(sizes), rows, nodes)
+
+    def _is_without_gradients(self, node: int) -> bool:
+        return any(map(self._graphs.may_be_off, (node, *self.tree.ancestors(node))))
+
+    def _called_between(self, above: int, node: int) -> Iterator[int]:
+        """Yield the nodes of what ``above`` calls to get to ``node``, and of all that this calls."""
+        path = [node, *self.tree.ancestors(node)]
+        yield from self.tree.subtree(path[path.index(above) - 1])
+
+    def _levels(self, node: int) -> Iterator[tuple[int, Level]]:
+        """Yield the statement of ``node`` and those of the user's lines above it, each with its node."""
+        for above in (node, *self.tree.ancestors(node)):
+            frame = self.tree.frame(above)
+            module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
+            statement = module.statement_at(frame.line) if module is not None else None
+            if module is not None and statement is not None:
+                yield above, Level(module, statement, self.values.of(frame.file, statement))
+
+    def _joining(self, node: int) -> Iterator[int]:
+        """Yield callers whose line makes a tensor of a list that was seen to be of as many lengths."""
+        for above in self.tree.ancestors(node):
+            frame = self.tree.frame(above)
+            if not self.lines.is_yours(frame):
+                continue
+            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
+            joined = (
+                value_of(given, known)
+                for statement in self.lines.statements(frame)
+                for call in statement.calls()
+                if called_name(call) in JOINS
+                for given in call.args
+            )
+            if any(
+                value and value.is_container and len(value.counts) >= FEWEST_SIZES
+                for value in joined
+            ):
+                yield from called_right_there(self.tree, above, ("torch", "numpy"))
+
+
+def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> tuple[int, frozenset[int]]:
+    """Return the rows, and the sizes of the axis that was not always as long, of a tensor that ``given`` is made of, while the others were;
+    never that of the features, which tokens have none of.
+    """
+    found: dict[tuple[tuple[int, ...], tuple[int, ...]], set[int]] = defaultdict(set)
+    rows: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    for part in ast.walk(given):
+        value = value_of(part, known) if isinstance(part, ast.Name | ast.Attribute) else None
+        for shape in value.shapes if value is not None and value.type == "torch.Tensor" else ():
+            is_of_tokens = value is not None and value.holds_whole_numbers
+            for axis in range(len(shape) if is_of_tokens else len(shape) - 1):
+                # By what the others are: updates may ask the same network for batches of sequences.
+                others = shape[:axis], shape[axis + 1 :]
+                found[others].add(shape[axis])
+                features = 1 if is_of_tokens else shape[-1]
+                rows[others] = prod(others[0]) * prod(others[1]) // max(1, features)
+    if not found:
+        return 1, frozenset()
+    longest = max(found, key=lambda others: len(found[others]))
+    return max(1, rows[longest]), frozenset(found[longest])
+
+
+def _goes_both_ways(module: SourceModule) -> bool:
+    """Tell whether a network of the file goes through sequences backwards, too: it needs all of one."""
+    return any(
+        isinstance(keyword, ast.keyword)
+        and keyword.arg == "bidirectional"
+        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+        for keyword in ast.walk(module.tree)
+    )
+
+
+def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Function) -> bool:
+    """Tell whether the network is handed no state of the step before."""
+    states = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+    return all(_is_zero(state, known, function) for state in states)
+
+
+def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) -> bool:
+    if isinstance(state, ast.Constant):
+        return state.value is None
+    if isinstance(state, ast.Tuple):
+        return all(_is_zero(element, known, function) for element in state.elts)
+    if isinstance(state, ast.Name):
+        value, made = value_of(state, known), only_value(function, state.id)
+        is_none = value is not None and value.types == {"NoneType"}
+        return is_none or (made is not None and _is_zero(made, known, function))
+    if not isinstance(state, ast.Call):
+        return False
+    is_moved = isinstance(state.func, ast.Attribute) and state.func.attr in _MOVES
+    if is_moved and isinstance(state.func, ast.Attribute):
+        return _is_zero(state.func.value, known, function)
+    return called_name(state) in _ZEROS
+
+
+def _taken_last(levels: Sequence[Level], call: ast.Call) -> int | None:
+    """Return the index in ``levels`` of the statement that takes only those of the last step of the network's outputs, or its last state alone:
+    here, or where the function returns them; None where more is used.
+    """
+    module, function = levels[0].module, levels[0].statement.function
+    above = parents(module)
+    outer = above.get(call)
+    if _is_index(outer, 0) and outer is not None and _is_index(above.get(outer), -1):
+        return 0  # ``net(x)[0][:, -1]``
+    if _is_index(outer, -1):
+        return 0  # ``net(x)[:, -1]``
+    if _is_index(outer, 1):
+        return 0
+    network = value_of(call.func, levels[0].known)
+    is_recurrent = network is not None and recurrent_kind(network) in _KINDS
+    outputs = {
+        ast.unparse(items_of(target)[0])
+        for node in ast.walk(function.node if function else module.tree)
+        if isinstance(node, ast.Assign) and node.value is call
+        for target in node.targets
+        # What a recurrent network gives is a pair: its outputs and its state.
+        if isinstance(target, ast.Tuple) or not is_recurrent
+    }
+    if not outputs and _is_index(outer, 0):  # ``out = net(x)[0]``
+        assigning = above.get(outer) if outer is not None else None
+        outputs = {
+            target.id
+            for target in (assigning.targets if isinstance(assigning, ast.Assign) else ())
+            if isinstance(target, ast.Name)
+        }
+    if len(outputs) != 1:
+        return None
+    inside = {*ast.walk(call)}  # ``x = net(x)``
+    reads = [
+        read
+        for read in _reads(levels[0], outputs)
+        if read not in inside and not _is_index(above.get(read), -1)
+    ]
+    if not reads:
+        return 0
+    return 1 if all(_is_returned(levels, read) for read in reads) else None
+
+
+def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
+    """Yield the reads of variables in the function of a level."""
+    function = level.statement.function
+    for node in ast.walk(function.node if function else level.module.tree):
+        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+            yield node
+
+
+def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
+    """Tell whether what is read is returned, and the caller uses the last of it alone."""
+    returned = [
+        statement.node.value
+        for statement in levels[0].module.statements_at(read.lineno)
+        if isinstance(statement.node, ast.Return) and statement.node.value is not None
+    ]
+    if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
+        return False
+    parts = items_of(returned[0])
+    names = {
+        name
+        for target in levels[1].statement.node.targets
+        for number, name in _names_of(target, len(parts))
+        if any(part is read for part in ast.walk(parts[number]))
+    }
+    above = parents(levels[1].module)
+    return bool(names) and all(_is_index(above.get(use), -1) for use in _reads(levels[1], names))
+
+
+def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:
+    """Yield the variables of a target by their position; of one that is no tuple the first."""
+    targets = target.elts if isinstance(target, ast.Tuple) and parts > 1 else [target]
+    for number, each in enumerate(targets[:parts]):
+        if isinstance(each, ast.Name):
+            yield number, each.id
+
+
+def _is_index(node: ast.AST | None, number: int) -> bool:
+    """Tell ``value[number]``, ``value[:, number]``, ``value[:, number:]`` and ``value[0, number]``."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    parts = items_of(node.slice)
+    told = [
+        part.lower if isinstance(part, ast.Slice) and part.upper is None else part
+        for part in parts
+        if not (isinstance(part, ast.Slice) and part.lower is None)
+    ]
+    texts = [ast.unparse(index) for index in told if index is not None]
+    return str(number) in texts and set(texts) <= {str(number), "0"}
