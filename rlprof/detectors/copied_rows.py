@@ -1,4 +1,4 @@
-"""A network that is asked for several copies of the same rows."""
+"""A network that is asked for several copies of the same rows, or several times for the same."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
+from rlprof.detectors.recognisers.asked_again import AskedAgain, AskedAgainSearch
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time, scaled
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.histories import Level, handed_over
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name
@@ -40,8 +41,48 @@ OF_LAYERS: Final = Range(0.0, 1.0)
 """The same of linear layers: small ones take as long for a few rows as for many."""
 
 
+OF_AN_ANSWER: Final = Range(0.8, 1.0)
+"""Part of the time of a network's needless calls that goes with them, as shares of the calls tell it; by reason."""
+
+BESIDE_OTHERS: Final = Range(0.3, 1.0)
+"""The same where the lines that ask it ask others, too."""
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
     lines = UserLines.of(profile)
+    yield from _of_copies(profile, lines)
+    yield from _of_questions(profile, lines)
+
+
+def _of_questions(profile: Profile, lines: UserLines) -> Iterator[Finding]:
+    found = AskedAgainSearch(profile, lines).found()
+    time = own_time(profile, lines, found, MIN_SHARE)
+    if time is None:
+        return
+    most = time.most
+    savings = [Saving(each.nodes, _of_others(each)) for each in found]
+    backward = BackwardPass(profile, lines).saving(savings)
+    at = " and ".join(short_place(line) for line in most.lines)
+    yield Finding(
+        title=f"a network is asked {len(most.lines)} times for the same ({time.place})",
+        savings=(*savings, *((backward,) if backward is not None else ())),
+        locations=time.locations,
+        evidence=(
+            time.share_spent("in its calls"),
+            f"{most.network} is given {most.given} at {at}, and nothing changes either in between",
+        ),
+        fix="Ask it once, and make of its answer what each place needs: h = net.body(x); logits, value = net.actor(h), net.critic(h). Where it drops units "
+        "at random or draws noise, each answer is another one: then leave it.",
+        confidence=Confidence.BOUNDED,
+    )
+
+
+def _of_others(asked: AskedAgain) -> Range:
+    """Part of all its calls that goes: those beside the dearest."""
+    return scaled(BESIDE_OTHERS if asked.has_others else OF_AN_ANSWER, asked.goes)
+
+
+def _of_copies(profile: Profile, lines: UserLines) -> Iterator[Finding]:
     copies = list(RowCopiesSearch(profile, lines).found())
     time = own_time(profile, lines, copies, MIN_SHARE)
     if time is None:
@@ -321,6 +362,6 @@ def _ratios(rows: frozenset[int], copies: frozenset[int], *, is_all: bool) -> li
 
 DETECTOR: Final = Detector(
     id="copied-rows",
-    name="a network asked for copies of the same rows",
+    name="a network asked several times for the same rows",
     in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
 )

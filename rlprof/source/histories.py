@@ -40,7 +40,7 @@ def joined_at(given: ast.expr, levels: Sequence[Level]) -> int | None:
 
 
 def _joined_at(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) -> int | None:
-    for part in ast.walk(given) if levels else ():
+    for part in _whole_parts(given) if levels else ():
         if not isinstance(part, ast.Name) or part.id in seen:
             continue
         if _is_joined_in_turn(part.id, levels[0]):
@@ -59,7 +59,7 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
     if not levels:
         return False
     module = levels[0].module
-    for part in ast.walk(given):
+    for part in _whole_parts(given):
         match part:
             case ast.Call(args=[joined, *_]) if called_name(part) in JOINS:
                 text = ast.unparse(_gone_through(joined))
@@ -84,6 +84,22 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
                 if ast.unparse(part) not in _cut_off(module):
                     return True
     return False
+
+
+def _whole_parts(given: ast.expr) -> Iterator[ast.AST]:
+    """Yield the parts of an expression, but for those of which only the end is taken: ``seen[:, -1:]``."""
+    parts: list[ast.AST] = [given]
+    while parts:
+        part = parts.pop()
+        if not (isinstance(part, ast.Subscript) and any(map(_is_end, items_of(part.slice)))):
+            yield part
+            parts += ast.iter_child_nodes(part)
+
+
+def _is_end(index: ast.expr) -> bool:
+    """Tell ``-1`` and ``-8:`` from ``0``, ``None`` and ``:t``."""
+    start = index.lower if isinstance(index, ast.Slice) else index
+    return isinstance(start, ast.UnaryOp) and isinstance(start.op, ast.USub)
 
 
 def _gone_through(joined: ast.expr) -> ast.expr:

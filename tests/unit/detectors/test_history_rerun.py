@@ -419,6 +419,7 @@ def test_tells_of_a_body_that_a_helper_asks_for_its_last_answer():
             "ids = torch.cat([ids, new], 1)[:, 1:]\n    return",
         ),
         ("@torch.no_grad()\ndef answer(", "@timed\ndef answer("),
+        ("model(ids, mask)", "model(ids[:, -1:], mask)"),
     ],
 )
 def test_silent_where_the_network_needs_them_all(old, new):
