@@ -64,7 +64,7 @@ class _Site(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Question:
     """All sites in one function that ask the same."""
 
     module: SourceModule
@@ -81,7 +81,7 @@ class AskedAgainSearch(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._asked: dict[tuple[str, str, str], _Asked] = {}
+        self._asked: dict[tuple[str, str, str], _Question] = {}
         """By file, function and the text of the call in its terms."""
 
     def found(self) -> list[AskedAgain]:
@@ -97,7 +97,7 @@ class AskedAgainSearch(SteadySearch):
                 found.append(self._told(asked, again))
         return found
 
-    def _told(self, asked: _Asked, again: Mapping[_Site, set[int]]) -> AskedAgain:
+    def _told(self, asked: _Question, again: Mapping[_Site, set[int]]) -> AskedAgain:
         inside = {site: self.tree.subtrees(tops) for site, tops in again.items()}
         times = {site: self.tree.cost_of(nodes).wall_us for site, nodes in inside.items()}
         dearest = max(times, key=lambda site: times[site])
@@ -134,7 +134,7 @@ class AskedAgainSearch(SteadySearch):
             told = _made_of(asked, function)
             key = (file, function.qualname, ast.unparse(told))
             known = self._asked.setdefault(
-                key, _Asked(level.module, file, function, told, defaultdict(set))
+                key, _Question(level.module, file, function, told, defaultdict(set))
             )
             site = _Site(asking.lineno, asking.col_offset, level.statement.node)
             known.sites[site].add(top)
@@ -188,7 +188,7 @@ def _only_call(function: Function, above: Level) -> ast.Call | None:
     return calls[0] if len(calls) == 1 else None
 
 
-def _in_one_turn(asked: _Asked) -> Mapping[_Site, set[int]]:
+def _in_one_turn(asked: _Question) -> Mapping[_Site, set[int]]:
     """Return the sites each of which comes to pass whenever the first does, with nothing in between that changes the answer."""
     blocks: dict[int, list[_Site]] = defaultdict(list)
     order: dict[_Site, int] = {}
