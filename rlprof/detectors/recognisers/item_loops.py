@@ -275,6 +275,8 @@ def _through(source: ast.expr, function: Function | None) -> ast.expr:
             return of
         case ast.Subscript(value=ast.Attribute(value=of, attr="shape"), slice=ast.Constant(0)):
             return of
+        case ast.Subscript(value=of, slice=ast.Slice(step=None)):
+            return of
         case ast.Call(func=ast.Name(id="range"), args=[*_, ast.Name(id=name)] as bounds) if (
             function and len(bounds) < 3
         ):
@@ -298,13 +300,31 @@ def _through(source: ast.expr, function: Function | None) -> ast.expr:
 
 
 def _turns_of(source: ast.expr, length: int) -> int:
-    """How many turns a loop takes through what is ``length`` long: half of them, on the whole, where each pair is taken once."""
+    """How many turns a loop takes through what is ``length`` long: half of them, on the whole, where each pair is taken once; 0 where nobody
+    knows how much of it is taken.
+    """
     match source:
+        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper)):
+            return _taken(lower, upper, length)
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(start)), _]):
             return length - start
         case ast.Call(func=ast.Name(id="range"), args=[_, _]):
             return length // 2
     return length
+
+
+def _taken(lower: ast.expr | None, upper: ast.expr | None, length: int) -> int:
+    """How much is taken of what is ``length`` long: ``items[:8]``, ``items[-8:]``, and ``items[i + 1 :]`` in a loop over ``i``."""
+    match lower, upper:
+        case None, ast.Constant(value=int(most)):
+            return min(most, length)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(most))), None:
+            return min(most, length)
+        case ast.Constant(value=int(start)), None:
+            return length - start
+        case ast.expr(), None:
+            return length // 2
+    return length if lower is upper is None else 0
 
 
 def _length(source: ast.expr, known: Mapping[str, Value]) -> int:

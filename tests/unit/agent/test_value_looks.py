@@ -5,6 +5,7 @@ import io
 import os
 import socket
 import sys
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -22,7 +23,14 @@ from rlprof.agent.inject.rlprof_agent import optimized
 from rlprof.agent.inject.rlprof_agent.counted.calls import counting
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.plain_reads import LINE, PART
-from rlprof.agent.inject.rlprof_agent.value_looks import PAIR, PRINT, ValueLooks, look, may_look
+from rlprof.agent.inject.rlprof_agent.value_looks import (
+    COUNT,
+    PAIR,
+    PRINT,
+    ValueLooks,
+    look,
+    may_look,
+)
 from rlprof.agent.inject.rlprof_agent.value_prints import MOST_LEAVES
 
 
@@ -618,6 +626,27 @@ def test_a_second_look_that_does_not_come_soon_is_given_up():
     assert told[0]
     assert not told[-2]
     assert told.index(False) <= 10
+
+
+def test_what_it_takes_to_begin_to_count_is_told_apart_from_looks(monkeypatch):
+    looks = ValueLooks(Mailbox(10_000))
+
+    def count(*_place: object) -> None:
+        begun = time.thread_time_ns()
+        while time.thread_time_ns() - begun < 2_000_000:
+            pass
+
+    def sample(paths: str) -> int:
+        inner = sys._getframe(1)
+        looks.wanted = {0: paths}
+        looks.take(0, inner, {(id(inner.f_code), inner.f_lasti): 0})
+        return looks.taken_counting_ns()
+
+    monkeypatch.setattr(looks, "_count", count)
+
+    assert sample(f"{COUNT}step{PART}1{PART}2{PART}env") >= 2_000_000
+    assert looks.taken_counting_ns() == 0, "told once"
+    assert sample("count") == 0
 
 
 def test_tells_what_a_stream_leads_to(tmp_path):

@@ -309,7 +309,9 @@ class StackProbe:
             if self._looks.are_soon != was_soon:
                 self.hurry(not was_soon)
             self._last_ns = time.thread_time_ns()
-            cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before
+            counting = self._looks.taken_counting_ns()
+            cells[layout.CELL_LOOKS_COST_NS] += self._last_ns - before - counting
+            cells[layout.CELL_PROBE_COST_NS] += counting
         if windows is not None and self._frames.saw_torch:
             windows.look()
             self._last_ns = time.thread_time_ns()
