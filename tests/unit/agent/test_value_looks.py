@@ -642,11 +642,14 @@ def test_what_it_takes_to_begin_to_count_is_told_apart_from_looks(monkeypatch):
         looks.take(0, inner, {(id(inner.f_code), inner.f_lasti): 0})
         return looks.taken_counting_ns()
 
+    def works(paths: str) -> int:
+        return sample(paths)
+
     monkeypatch.setattr(looks, "_count", count)
 
-    assert sample(f"{COUNT}step{PART}1{PART}2{PART}env") >= 2_000_000
+    assert works(f"{COUNT}step{PART}1{PART}2{PART}env") >= 2_000_000
     assert looks.taken_counting_ns() == 0, "told once"
-    assert sample("count") == 0
+    assert works("paths") == 0
 
 
 def test_tells_what_a_stream_leads_to(tmp_path):
