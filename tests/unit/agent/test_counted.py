@@ -27,6 +27,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     evaluations,
     gymnasium_envs,
     pettingzoo_envs,
+    pickles,
     pufferlib_envs,
     stable_baselines3_envs,
     standard_library,
@@ -36,6 +37,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     tqdm_bars,
 )
 from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
+from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, LOOKS
 
 
@@ -801,6 +803,60 @@ def test_a_pickled_by_value_library_of_environments_needs_no_rlprof(registers):
     loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
     told = ["Maze"] if registers else []
     assert (loaded.stdout.decode(), loaded.stderr) == (f"Env {told}\n", b"")
+
+
+LOADS_COUNTING = """
+import pickle, sys
+sys.modules.update(rlprof=None, rlprof_agent=None)
+env = pickle.load(sys.stdin.buffer)
+for action in range(10):
+    env.step(action)
+print(env.step.calls, type(env).step.calls, env.step.__name__)
+"""
+
+
+def test_a_pickled_by_value_class_has_the_programs_own_functions(monkeypatch):
+    """``step.calls`` stayed where it was in the copy, while the decorator went on to count in a function of its own."""
+    cloudpickle = pytest.importorskip(
+        "cloudpickle.cloudpickle", reason="it is missing (pip install cloudpickle)"
+    )
+    monkeypatch.setattr(
+        cloudpickle.Pickler,
+        "_dynamic_function_reduce",
+        cloudpickle.Pickler._dynamic_function_reduce,
+    )
+    library = gymnasium_like()
+    gymnasium_envs.count_envs(library)
+    pickles.pickle_originals(cloudpickle)
+
+    def counting_its_calls(function):
+        def step(self, action):
+            step.calls += 1
+            return function(self, action)
+
+        step.calls = 0
+        return step
+
+    class Maze:
+        @counting_its_calls
+        def step(self, action):
+            return action
+
+    whole = dict(vars(Maze))
+    Maze.step = calls.counting(Maze.step, counters.counter("steps:gymnasium.env"))
+    env = Maze()
+    for action in range(5):
+        env.step(action)
+
+    saved = cloudpickle.dumps(env)
+
+    assert is_counting(vars(Maze)["step"])
+    assert env.step.calls == 5
+    assert whole["step"] is not vars(Maze)["step"]
+    assert b"rlprof" not in saved
+    command = [sys.executable, "-c", LOADS_COUNTING]
+    loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
+    assert (loaded.stdout, loaded.stderr) == (b"15 15 step\n", b"")
 
 
 LOADS = """

@@ -261,6 +261,32 @@ def test_threads_that_have_stepped_once_do_not_keep_looks_for_good(steps):
     assert not steps.is_elsewhere
 
 
+def test_a_thread_that_steps_now_and_then_does_not_bind_the_main_thread(steps, monkeypatch):
+    # Steps so short that even to count directly is dear.
+    monkeypatch.setattr(part_time, "_MOST_DIRECT", 0.0)
+    wrapped, shown, ways = Limit(Wrapper(Maze())), Limit(Maze()), []
+
+    for number in range(4 * part_time._QUIET_TURNS):
+        a_turn_of(wrapped, 700)
+        ways.append(turns().way)
+        if number % 5 == 0:
+            stepped_in_a_thread(shown, 1)
+
+    assert ways[-part_time._QUIET_TURNS :].count(AWAY) > 0.5 * part_time._QUIET_TURNS
+
+
+def test_threads_that_make_many_of_the_steps_bind_it(steps, monkeypatch):
+    monkeypatch.setattr(part_time, "_MOST_DIRECT", 0.0)
+    wrapped, ways = Limit(Wrapper(Maze())), []
+
+    for _ in range(3 * part_time._QUIET_TURNS):
+        a_turn_of(wrapped, 70)
+        stepped_in_a_thread(wrapped, 30)
+        ways.append(turns().way)
+
+    assert AWAY not in ways[part_time._QUIET_TURNS :]
+
+
 def test_what_was_not_seen_is_looked_at_before_it_counts(steps):
     """Another environment in the same wrapper, as those of ``gymnasium.make`` are."""
 

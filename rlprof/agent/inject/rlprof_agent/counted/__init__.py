@@ -10,6 +10,15 @@ Frames of this folder are left out of every stack: what they call is the program
 from __future__ import annotations
 
 WATCHED = {
+    **dict.fromkeys(
+        (
+            "cloudpickle.cloudpickle",
+            "cloudpickle.cloudpickle_fast",
+            "joblib.externals.cloudpickle.cloudpickle",
+            "ray.cloudpickle.cloudpickle",
+        ),
+        ("pickles", "pickle_originals"),
+    ),
     "dm_env._environment": ("dm_envs", "count_envs"),
     "gym.core": ("gymnasium_envs", "count_envs"),
     "gym.vector.vector_env": ("gymnasium_envs", "count_vector_envs"),
