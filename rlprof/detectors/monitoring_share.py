@@ -77,6 +77,7 @@ def _finding(time: LineTime, kind: _Kind) -> Finding:
         evidence=(time.share_spent("there"), kind.evidence),
         fix=kind.fix,
         confidence=kind.confidence,
+        is_general=True,
     )
 
 

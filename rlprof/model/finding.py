@@ -96,6 +96,8 @@ class Finding:
     counted_share: Interval | None = None
     """Part of the counted steps that it makes and the training does not, where they are in the rate all the same and so many
     that who reads the rate should know; None for nearly all findings."""
+    is_general: bool = False
+    """True if it tells that work is needless, and not why it takes so long: findings that tell that of the same work are paid before it."""
     seen_share: float = 0.0
     """Share of the critical time, in all that the finding is about; 0 where its locations say that."""
 

@@ -13,6 +13,9 @@ from rlprof.model.profile import PhaseKind
 WORTH_LISTING: Final = 0.01
 """Saved share below which a finding is not worth a researcher's time."""
 
+LEAST_OF_GENERAL: Final = 0.05
+"""The same of a general finding, besides those that tell why its work takes long: it says no more than they do of the rest."""
+
 UNSURE: Final = 0.5
 """Part of its worth that a finding has where it may save nothing. A sleep that others wait for (up to 0.89) comes before weights that are sent
 (0.01 to 0.05), and up to 0.08 of an optimizer's steps after them. Looked up by hand in 73 recordings of 2026-11-26 to 28, it changes in none which finding is the first."""
@@ -34,7 +37,8 @@ class Priced:
 
 
 def is_worth_listing(entry: PricedFinding) -> bool:
-    return entry.added_share.high >= WORTH_LISTING
+    is_rest = entry.finding.is_general and entry.besides is not None
+    return entry.added_share.high >= (LEAST_OF_GENERAL if is_rest else WORTH_LISTING)
 
 
 def ranked(entries: Sequence[PricedFinding]) -> Priced:

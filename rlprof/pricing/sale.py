@@ -12,7 +12,7 @@ from dataclasses import replace
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import SyncSite
-from rlprof.pricing.ranking import Priced, is_worth_listing, ranked, worth
+from rlprof.pricing.ranking import WORTH_LISTING, Priced, is_worth_listing, ranked, worth
 from rlprof.pricing.samples import Claim, claim_of, measure_phase, priced, touched
 from rlprof.pricing.windows import SeenInWindows
 
@@ -27,7 +27,7 @@ class Sale:
         """In the order of sale, which is their rank until all are sold."""
 
     def sell(self, findings: Iterable[Finding]) -> None:
-        """The dearest of them first, each time anew: what one sells lessens the others."""
+        """The dearest of them first, each time anew: what one sells lessens the others. A general one waits for those that are of its work."""
         rest = list(findings)
         while rest:
             claims = [
@@ -36,13 +36,33 @@ class Sale:
                 )
                 for unsold in rest
             ]
-            best = max(range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i))
+            by_worth = sorted(
+                range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i), reverse=True
+            )
+            best = by_worth[0]
+            if rest[best].is_general:
+                best = next(
+                    (i for i in by_worth if self._is_within(rest[i], claims[i], rest[best])), best
+                )
             finding, claim = rest.pop(best), claims[best]
             entry = self._priced(finding, claim)
             rank = 0
             if is_worth_listing(entry) or finding.confidence is not Confidence.SUSPECTED:
                 rank = self._enter(replace(entry, counted_in=self._seller_of(finding)))
             self._sellers[finding.phase].update(dict.fromkeys(claim.nodes, rank))
+
+    def _is_within(self, finding: Finding, claim: Claim, general: Finding) -> bool:
+        """Tell whether a known cause is worth something, and most of its time is in the work of a general one."""
+        if (
+            finding.is_general
+            or finding.phase is not general.phase
+            or finding.confidence is Confidence.SUSPECTED
+            or claim.saved.high < WORTH_LISTING
+        ):
+            return False
+        tree = self._measures[finding.phase].tree
+        inside = tree.cost_of(claim.nodes & touched(general)).wall_us
+        return 2 * inside > tree.cost_of(claim.nodes).wall_us
 
     def _priced(self, finding: Finding, claim: Claim) -> PricedFinding:
         """At the price of its fix by itself, and at ``claim`` besides those that were sold before."""

@@ -236,6 +236,34 @@ def test_the_dearer_claim_goes_first_and_the_other_gets_the_rest():
     assert priced.listed[1].added_share == price_one(profile, "train.py").saved_share
 
 
+@pytest.mark.parametrize(
+    ("rest_s", "listed"), [(2.0, ["for-a-test", "general"]), (0.1, ["for-a-test"])]
+)
+def test_what_tells_why_work_takes_long_goes_before_what_tells_that_it_is_needless(rest_s, listed):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0 - rest_s, "train.py:2 show", "json.py:9 dumps")
+    run.spends(rest_s, "train.py:2 show").spends(4.0, "train.py:3 learn")
+    profile = profile_of(run)
+    cause = a_claim(profile, "json.py", removable=Range(0.8, 0.9))
+    general = replace(a_claim(profile, "show", "json.py", detector="general"), is_general=True)
+
+    priced = price([general, cause], profile)
+
+    assert [entry.finding.detector for entry in priced.listed] == listed
+
+
+def test_a_general_finding_is_the_first_where_others_explain_little_of_it():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(0.5, "train.py:2 show", "json.py:9 dumps").spends(5.5, "train.py:2 show")
+    run.spends(4.0, "train.py:3 learn")
+    profile = profile_of(run)
+    general = replace(a_claim(profile, "show", "json.py", detector="general"), is_general=True)
+
+    priced = price([a_claim(profile, "json.py"), general], profile)
+
+    assert [entry.finding.detector for entry in priced.listed] == ["general", "for-a-test"]
+
+
 def test_a_finding_says_in_which_other_its_time_is_counted():
     run = a_run(steady_s=60).process("main", steps=600)
     run.spends(30, "one.py:1 f").spends(12, "both.py:1 f").spends(18, "train.py:14 step")
