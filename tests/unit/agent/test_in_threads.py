@@ -156,6 +156,25 @@ def test_short_threads_that_step_leave_the_main_thread_without_looks(steps):
     assert steps.cell[0] == pytest.approx(600 * 700 + 120 * 5, rel=0.01)
 
 
+def test_who_holds_the_function_sees_the_attributes_that_are_set_by_the_class(steps):
+    class Cave(Env):
+        def step(self, action):
+            return action
+
+    cave = Cave()
+    cave.step(1)
+    Cave.step.total = 0
+    held = Cave.step
+
+    for way in (AWAY, LOOKS, DIRECT, LOOKS):
+        turns().put(way)
+        Cave.step.total += 1
+        cave.step(1)
+
+        assert held.total == Cave.step.total
+    assert held.total == 4
+
+
 def test_threads_that_step_no_more_are_forgotten(steps):
     wrapped = Limit(Wrapper(Maze()))
     stepped_in_a_thread(Maze(), 5)

@@ -113,6 +113,9 @@ def given_back(function: Any) -> Any:
     own = getattr(original, "__dict__", None)
     if own is not None and own is not function.__dict__:
         own.update((name, each) for name, each in function.__dict__.items() if name not in _OF_OURS)
+        if own:
+            # One and the same from here on: the program may hold this function, and set attributes by the class.
+            function.__dict__ = own
     return original
 
 
