@@ -102,6 +102,8 @@ class SlowCall(NamedTuple):
     each_step_up_to_us: float = 0.0
     """Most time of one call, where nothing is told but of calls within the steps of an environment: what takes longer works on much.
     """
+    only_with: str = ""
+    """Keyword, the second argument, of what the sizes are; nothing is told where it is not given."""
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
     of_its_seed: bool = False

@@ -47,6 +47,14 @@ _PROXY: Final = SlowCall(
     answered_by="serve_client",
     but_for=r"Queue\]\.|\.(acquire|join|put|wait)$",
 )
+_WEIGHTED: Final = SlowCall(
+    "each draw adds up all weights",
+    "Keep their sums while they stay: cum_weights=list(accumulate(weights)). Where they change, keep priorities in a sum tree, in which a draw and a change "
+    "take some steps however many there are; or draw from an array by np.searchsorted(np.cumsum(weights), rng.random(k) * weights.sum()).",
+    Range(0.6, 0.99),
+    from_numbers=1_000,
+    only_with="weights",
+)
 _DATES: Final = SlowCall(
     "dates are parsed in a loop",
     "Parse them once, before the loop, and keep the numbers.",
@@ -78,6 +86,7 @@ LIBRARY: Final = Library(
         "multiprocessing/reduction.py",
         "multiprocessing/synchronize.py",
         "queue.py",
+        "random.py",
         "selectors.py",
         "socket.py",
         "statistics.py",
@@ -165,6 +174,7 @@ LIBRARY: Final = Library(
         r"python3\.\d+t?/inspect\.py$": dict.fromkeys(
             ("stack", "trace", "getouterframes", "getframeinfo"), _STACK
         ),
+        r"python3\.\d+t?/random\.py$": {"choices": _WEIGHTED},
         r"python3\.\d+t?/json/\w+\.py$": {ANY: _JSON},
         r"python3\.\d+t?/(gzip|bz2|lzma)\.py$": {ANY: _COMPRESSED},
         r"multiprocessing/managers\.py$": dict.fromkeys(

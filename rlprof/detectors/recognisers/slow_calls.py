@@ -206,13 +206,15 @@ class SlowCalls(SteadySearch):
         seen = [
             value
             for statement, called in self._calls_of(owner, name)
-            for argument in given_to(called)
+            for argument in _sized(called, call)
             for operand in _by_element(argument)
             if (value := value_of(operand, self.values.of(frame.file, statement))) is not None
         ]
         if call.from_numbers:
-            shapes = [value.shape for value in seen if value.shape]
-            return any(prod(shape[-2:]) >= call.from_numbers for shape in shapes)
+            sizes = [
+                prod(value.shape[-2:]) if value.shape else value.numbers or 0 for value in seen
+            ]
+            return any(size >= call.from_numbers for size in sizes)
         sizes = [value.numbers for value in seen if value.numbers is not None]
         return max(sizes) <= call.up_to_numbers if sizes else bool(call.works)
 
@@ -305,6 +307,15 @@ class SlowCalls(SteadySearch):
             spent.nodes[done.part].update((node, *below))
             spent.weights[line] += tree.cost_of((node, *below)).wall_us
             spent.seen[line] = done.seen
+
+
+def _sized(called: ast.Call, call: SlowCall) -> Iterator[ast.expr]:
+    """Yield the arguments whose sizes tell whether there is a cheaper way."""
+    if not call.only_with:
+        yield from given_to(called)
+        return
+    yield from called.args[1:2]
+    yield from (word.value for word in called.keywords if word.arg == call.only_with)
 
 
 def _mostly_holds(test: ast.expr) -> bool:

@@ -442,6 +442,9 @@ SUMS = Script(
             summed = np.apply_over_axes(np.sum, batch, [0, 2])
             sorted_ = np.apply_along_axis(rank, 1, batch)
             chosen = table.loc[batch]
+            drawn_by = random.choices(range(n), weights=batch, k=64)
+            drawn_of = random.choices(rows, batch)
+            drawn_from = random.choices(batch, k=64)
     """,
 )
 
@@ -453,7 +456,7 @@ def on_sums(line: str, seconds: dict[str, float], shape: str = "") -> list[Findi
     run.spends(10.0 - sum(seconds.values()), place)
     stack: tuple[str, ...] = (place,)
     for function, spent in seconds.items():
-        stack = (*stack, f"{SITE}/{function}")
+        stack = (*stack, function if function.startswith("/") else f"{SITE}/{function}")
         run.spends(spent, *stack)
     if shape:
         run.sees(place, batch=f"type=numpy.ndarray shape={shape} dtype=f8")
@@ -465,6 +468,22 @@ def test_a_matrix_is_seen_in_arithmetic_with_another_one_and_not_in_a_product():
 
     assert len(on_sums("inverse =", inverted, "32,32")) == 1
     assert on_sums("gram =", inverted, "1000,6") == []
+
+
+CHOICES = {f"{STDLIB}/random.py:480 Random.choices": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("line", "shape", "times"),
+    [
+        ("drawn_by =", "20000", 1),
+        ("drawn_of =", "20000", 1),
+        ("drawn_by =", "64", 0),
+        ("drawn_from =", "20000", 0),
+    ],
+)
+def test_choices_are_told_for_many_weights(line: str, shape: str, times: int):
+    assert len(on_sums(line, CHOICES, shape)) == times
 
 
 ASKED = "scipy/stats/_distn_infrastructure.py:2000 rv_continuous."
