@@ -61,11 +61,10 @@ def _of_questions(profile: Profile, lines: UserLines) -> Iterator[Finding]:
         return
     most = time.most
     savings = [Saving(each.nodes, _of_others(each)) for each in found]
-    backward = BackwardPass(profile, lines).saving(savings)
     at = " and ".join(short_place(line) for line in most.lines)
     yield Finding(
         title=f"a network is asked {len(most.lines)} times for the same ({time.place})",
-        savings=(*savings, *((backward,) if backward is not None else ())),
+        savings=BackwardPass(profile, lines).with_forward(savings),
         locations=time.locations,
         evidence=(
             time.share_spent("in its calls"),
@@ -88,10 +87,9 @@ def _of_copies(profile: Profile, lines: UserLines) -> Iterator[Finding]:
     if time is None:
         return
     savings = [Saving(copy.nodes, _of_needless(copy)) for copy in copies]
-    backward = BackwardPass(profile, lines).saving(savings)
     yield Finding(
         title=f"a network computes the same rows several times ({time.place})",
-        savings=(*savings, *((backward,) if backward is not None else ())),
+        savings=BackwardPass(profile, lines).with_forward(savings),
         locations=time.locations,
         evidence=(
             time.share_spent("in its forward pass"),

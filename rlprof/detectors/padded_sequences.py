@@ -59,10 +59,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if time is None:
         return
     savings = [Saving(frozenset(batches.nodes), _removable(batches)) for batches in found]
-    backward = BackwardPass(profile, lines).saving(savings)
     yield Finding(
         title=f"sequences are filled up to a fixed length ({time.place})",
-        savings=(*savings, *((backward,) if backward is not None else ())),
+        savings=BackwardPass(profile, lines).with_forward(savings),
         locations=time.locations,
         evidence=(
             time.share_spent("in networks that are updated on them"),

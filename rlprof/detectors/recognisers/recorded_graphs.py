@@ -117,6 +117,11 @@ class BackwardPass(SteadySearch):
             ),
         )
 
+    def with_forward(self, forward: Sequence[Saving]) -> tuple[Saving, ...]:
+        """Return ``forward``, and what goes of the backward pass with it."""
+        backward = self.saving(forward)
+        return tuple(forward) if backward is None else (*forward, backward)
+
     def _is_off(self, top: int) -> bool:
         """Tell whether the sources show that no gradients are recorded there."""
         for node in (top, *self.tree.ancestors(top)):
