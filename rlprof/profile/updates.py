@@ -24,6 +24,9 @@ believed to call what it was seen to: stacks that were read while they changed s
 _MOSTLY: Final = 0.5
 """Part of a line's time in a pool from which on the line is one that hands tasks over, or waits for them."""
 
+_MOSTLY_OFF: Final = 0.9
+"""Part of the time of the networks below a line that record no gradients, from which on the line is one that acts."""
+
 _LEAST_OF_UPDATES: Final = 0.02
 """The same of functions that call for gradients, of the time below the one that does so longest."""
 
@@ -70,7 +73,9 @@ def find_updates(
     ``time_us``: own time of each node.
     """
     total_us = _with_callees(nodes, time_us)
-    asked_us = _times_above(nodes, _topmost(nodes, networks), total_us)
+    asked = _topmost(nodes, networks)
+    asked_us = _times_above(nodes, asked, total_us)
+    off_us = _times_above(nodes, _without_gradients(nodes, asked, sources), total_us)
     stepped_us = _times_above(nodes, _topmost(nodes, environment), total_us)
     pooled = _mostly(nodes, handed_over, total_us)
     around = _functions_above(nodes, environment)
@@ -105,7 +110,8 @@ def find_updates(
                 # What a pool works out is given, as what an environment does: other stacks show the work.
                 environment=_heavy(stepped_us.get(file, {}), _LEAST_OF_STEPS)
                 | {line for of, line in pooled if of == file},
-                without_gradients=without_gradients(sources[file]),
+                without_gradients=without_gradients(sources[file])
+                | _mostly_off(asked_us.get(file, {}), off_us.get(file, {})),
             )
             learns |= {(file, line) for line in found.learns}
             ready |= {(file, line) for line in found.makes_ready}
@@ -196,6 +202,23 @@ def _asking(
         if us >= _LEAST_PART * own_us and module.function_at(line) is function
     )
     return _heavy(asked_us, _LEAST_PART).union(beside)
+
+
+def _without_gradients(
+    nodes: Sequence[Node], asked: Iterable[int], sources: Mapping[str, str]
+) -> list[int]:
+    """Those of ``asked`` that are below lines, or on them, that record no gradients."""
+    off = bytearray(len(nodes))
+    lines = {file: without_gradients(text) for file, text in sources.items()}
+    for number, parent, frame in nodes:
+        above = parent != NO_PARENT and off[parent]
+        off[number] = above or frame.line in lines.get(frame.file, ())
+    return [node for node in asked if off[node]]
+
+
+def _mostly_off(asked_us: Mapping[int, int], off_us: Mapping[int, int]) -> frozenset[int]:
+    """Return the lines of a file below which networks are asked without gradients: a helper may switch them off."""
+    return frozenset(line for line, us in off_us.items() if us >= _MOSTLY_OFF * asked_us[line])
 
 
 def _heavy(by_line: Mapping[int, int], least_part: float) -> frozenset[int]:

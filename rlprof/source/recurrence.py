@@ -333,7 +333,7 @@ class _LoopTurn:
         outer, self.names = self.names, attributes | given
         module = self._levels[self._here + 1].module
         inside = module.of_function(function)
-        returned = self.run(self._here + 1, _in_order(inside))
+        returned = self.run(self._here + 1, inside)
         outer |= {name: trace for name, trace in self.names.items() if "." in name}
         self.names = outer
         return returned
@@ -367,11 +367,11 @@ def _text(node: ast.AST) -> str:
 def _statements(module: SourceModule, loop: ForLoop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
     function = module.function_at(loop.lineno)
-    return _in_order(
+    return [
         statement
         for statement in module.statements
         if loop.lineno < statement.first_line <= last and statement.function is function
-    )
+    ]
 
 
 def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) -> Iterator[int]:
@@ -389,10 +389,6 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
             inside = list(nodes_in(*branch))
             if target is None or not any(inner is target.node for inner in inside):
                 yield from (id(inner) for inner in inside if isinstance(inner, ast.stmt))
-
-
-def _in_order(statements: Iterable[Statement]) -> list[Statement]:
-    return sorted(statements, key=lambda statement: statement.first_line)
 
 
 def _targets(node: ast.stmt) -> list[ast.expr]:

@@ -178,10 +178,9 @@ def _innermost_first(found: tuple[str, Loop, list[Statement]]) -> int:
 
 def _body(module: SourceModule, loop: Loop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
-    inside = (
+    return [
         statement for statement in module.statements if loop.lineno < statement.first_line <= last
-    )
-    return sorted(inside, key=lambda statement: statement.first_line)
+    ]
 
 
 class _TurnWork:

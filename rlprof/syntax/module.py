@@ -102,7 +102,10 @@ class SourceModule:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
-        self.statements: tuple[Statement, ...] = tuple(_statements(tree))
+        self.statements: tuple[Statement, ...] = tuple(
+            sorted(_statements(tree), key=lambda statement: statement.first_line)
+        )
+        """By line, each before those of its own body."""
         functions = {
             id(member.function): member.function for member in self.statements if member.function
         }
@@ -282,7 +285,7 @@ def assigned_variable(node: ast.stmt) -> tuple[str, ast.expr | None]:
 
 
 def _statements(tree: ast.Module) -> Iterator[Statement]:
-    """Yield all statements, each before those of its own body."""
+    """Yield all statements, each before those of its own body, which come after what follows it in its block."""
     blocks: list[tuple[Sequence[ast.stmt], _Context]] = [(tree.body, _Context())]
     while blocks:
         block, context = blocks.pop()

@@ -76,6 +76,48 @@ def test_in_one_file_the_block_around_the_gradients_is_the_update():
     assert parts == ["inference", "inference", "learning"]
 
 
+AT_ONCE = Script(
+    "team.py",
+    """
+    def pick(network, seen):
+        chosen = {}
+        for name, row in seen.items():
+            with torch.no_grad():
+                odds = network(row)
+            chosen[name] = int(odds.argmax())
+        return chosen
+
+    def optimise(network, arena):
+        while True:
+            taken = []
+            for _ in range(100):
+                moves = pick(network, seen)
+                taken.append(moves)
+                seen, gained = arena.move(moves)
+            logits = network(taken)
+            loss = -(logits * gained).mean()
+            loss.backward()
+    """,
+)
+
+
+def test_a_rollout_whose_helper_switches_gradients_off_is_no_update():
+    """Nobody knows that ``move`` steps an environment, and the function has the name of an update."""
+    function, row = AT_ONCE.at("moves = pick", "optimise"), AT_ONCE.at("odds = network", "pick")
+    run = a_run().process("main").source(AT_ONCE.file, AT_ONCE.text)
+    run.spends(1.0, AT_ONCE.at("loss.backward()", "optimise"), BACKWARD)
+    run.spends(1.0, AT_ONCE.at("logits = network", "optimise"), LINEAR)
+    run.spends(1.0, AT_ONCE.at("seen, gained = ", "optimise"), "arena.py:9 Arena.move")
+    run.spends(4.0, function, row, LINEAR)
+
+    profile = build_profile(run.recording())
+
+    by_line = {node.frame.line: profile.parts[node.id] for node in profile.steady.nodes}
+    assert by_line[AT_ONCE.line("logits = network")] == "learning"
+    assert by_line[9] == "other", "Arena.move"
+    assert profile.parts[-1] == "inference", "the network in pick"
+
+
 def test_a_learner_that_answers_its_workers_is_no_update_where_it_does():
     run = a_run().process("main")
     run.spends(1.0, "learner.py:10 serve", RECV)

@@ -186,3 +186,17 @@ def test_what_is_nested_too_deep_to_be_read_is_cut(text):
         for node in statement.walk():
             assert not isinstance(node, ast.expr) or ast.unparse(node)
     assert ast.unparse(module.statements[1].node) == "left = 1"
+
+
+def test_statements_come_by_line_whatever_they_are_in():
+    text = """\
+for row in rows:
+    with open(row) as file:
+        odds = file.read()
+    held[row] = odds
+    if held: last = row
+"""
+
+    lines = [statement.first_line for statement in parse(text).statements]
+
+    assert lines == [1, 2, 3, 4, 5, 5]
