@@ -811,7 +811,7 @@ sys.modules.update(rlprof=None, rlprof_agent=None)
 env = pickle.load(sys.stdin.buffer)
 for action in range(10):
     env.step(action)
-print(env.step.calls, type(env).step.calls, env.step.__name__)
+print(env.step.calls, type(env).step.calls, env.step.__name__, env.reset.told)
 """
 
 
@@ -842,8 +842,13 @@ def test_a_pickled_by_value_class_has_the_programs_own_functions(monkeypatch):
         def step(self, action):
             return action
 
+        def reset(self, seed):
+            return seed
+
     whole = dict(vars(Maze))
     Maze.step = calls.counting(Maze.step, counters.counter("steps:gymnasium.env"))
+    Maze.reset = calls.counting(Maze.reset, counters.counter("steps:gymnasium.env"))
+    Maze.reset.told = 7  # On ours, which has attributes of its own: the program's had none.
     env = Maze()
     for action in range(5):
         env.step(action)
@@ -856,7 +861,7 @@ def test_a_pickled_by_value_class_has_the_programs_own_functions(monkeypatch):
     assert b"rlprof" not in saved
     command = [sys.executable, "-c", LOADS_COUNTING]
     loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
-    assert (loaded.stdout, loaded.stderr) == (b"15 15 step\n", b"")
+    assert (loaded.stdout, loaded.stderr) == (b"15 15 step 7\n", b"")
 
 
 LOADS = """

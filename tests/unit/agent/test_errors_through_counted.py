@@ -173,7 +173,28 @@ def calls():
     yield lambda: VariableBuilder()(1)
 """
 
+IN_A_PICKLER = """
+class Pickler:
+    def _dynamic_function_reduce(self, func): raise LookupError("no such function")
+CloudPickler = Pickler
+def calls():
+    yield lambda: Pickler()._dynamic_function_reduce(len)
+    yield lambda: Pickler()._dynamic_function_reduce(func=calls)
+    yield lambda: Pickler()._dynamic_function_reduce()
+"""
+
 LIBRARIES = {
+    **dict.fromkeys(
+        (
+            "cloudpickle.cloudpickle",
+            "cloudpickle.cloudpickle_fast",
+            "joblib.externals.cloudpickle.cloudpickle",
+            "joblib.externals.cloudpickle.cloudpickle_fast",
+            "ray.cloudpickle.cloudpickle",
+            "ray.cloudpickle.cloudpickle_fast",
+        ),
+        (IN_A_PICKLER,),
+    ),
     "dm_env._environment": (IN_A_STEP, IN_AN_OWN_HOOK),
     "gym.core": (IN_A_STEP, IN_AN_OWN_HOOK),
     "gym.vector.vector_env": (IN_A_STEP, IN_AN_OWN_HOOK),

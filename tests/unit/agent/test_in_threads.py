@@ -14,6 +14,7 @@ from rlprof.agent.inject.rlprof_agent.counted.direct import _AT_ONCE
 from rlprof.agent.inject.rlprof_agent.counted.dressing import original_of
 from rlprof.agent.inject.rlprof_agent.counted.in_threads import _LOOKED_AT
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, DIRECT, LOOKS
+from rlprof.agent.inject.rlprof_agent.counted.thread_share import WINDOW_TURNS
 
 MANY = 5 * _LOOKED_AT
 TURN_NS = 10_000_000
@@ -180,7 +181,7 @@ def test_threads_that_step_no_more_are_forgotten(steps):
     stepped_in_a_thread(Maze(), 5)
     assert steps.is_elsewhere
 
-    for _ in range(2 * part_time._QUIET_TURNS):
+    for _ in range(2 * WINDOW_TURNS):
         a_turn_of(wrapped, 700)
 
     assert not steps.is_elsewhere
@@ -274,7 +275,7 @@ def test_threads_that_have_stepped_once_do_not_keep_looks_for_good(steps):
     stepped_in_a_thread(Maze(), 10)
     assert steps.is_elsewhere
 
-    for _ in range(2 * part_time._QUIET_TURNS):
+    for _ in range(2 * WINDOW_TURNS):
         turns().turn(TURN_NS)
 
     assert not steps.is_elsewhere
@@ -285,25 +286,25 @@ def test_a_thread_that_steps_now_and_then_does_not_bind_the_main_thread(steps, m
     monkeypatch.setattr(part_time, "_MOST_DIRECT", 0.0)
     wrapped, shown, ways = Limit(Wrapper(Maze())), Limit(Maze()), []
 
-    for number in range(4 * part_time._QUIET_TURNS):
+    for number in range(4 * WINDOW_TURNS):
         a_turn_of(wrapped, 700)
         ways.append(turns().way)
         if number % 5 == 0:
             stepped_in_a_thread(shown, 1)
 
-    assert ways[-part_time._QUIET_TURNS :].count(AWAY) > 0.5 * part_time._QUIET_TURNS
+    assert ways[-WINDOW_TURNS:].count(AWAY) > 0.2 * WINDOW_TURNS
 
 
 def test_threads_that_make_many_of_the_steps_bind_it(steps, monkeypatch):
     monkeypatch.setattr(part_time, "_MOST_DIRECT", 0.0)
     wrapped, ways = Limit(Wrapper(Maze())), []
 
-    for _ in range(3 * part_time._QUIET_TURNS):
+    for _ in range(3 * WINDOW_TURNS):
         a_turn_of(wrapped, 70)
         stepped_in_a_thread(wrapped, 30)
         ways.append(turns().way)
 
-    assert AWAY not in ways[part_time._QUIET_TURNS :]
+    assert AWAY not in ways[WINDOW_TURNS:]
 
 
 def test_what_was_not_seen_is_looked_at_before_it_counts(steps):

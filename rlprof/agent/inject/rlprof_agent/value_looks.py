@@ -206,7 +206,7 @@ class ValueLooks:
         return bool(self._again)
 
     def taken_counting_ns(self) -> int:
-        """Return the CPU time since the last time that it took to begin to count calls: a count is timed first, for up to 12 ms. It is no
+        """Return the CPU time spent on beginning to count since the last call: a count is timed first, for up to 12 ms. It is no
         look's: the looks of the whole run may cost as much.
         """
         taken, self._counting_ns = self._counting_ns, 0
@@ -261,8 +261,10 @@ class ValueLooks:
                 left -= 1
                 if paths[0] == COUNT:
                     begun = time.thread_time_ns()
-                    self._count(number, frame, paths)
-                    self._counting_ns += time.thread_time_ns() - begun
+                    try:
+                        self._count(number, frame, paths)
+                    finally:
+                        self._counting_ns += time.thread_time_ns() - begun
                     frame = frame.f_back
                     continue
                 spent += self._look(layout.TAG_LOOK, number, frame, paths)

@@ -76,14 +76,10 @@ class ThreadTurns:
 
     def _begin(self, thread: int) -> None:
         self._begun = thread, time.thread_time_ns(), self._counter.calls[0]
-        self._leave(_LOOKED_AT)
+        self._turns.threads.leave(_LOOKED_AT)
 
     def _wait(self, call_ns: float = 0.0) -> None:
         """Until the next look, at calls that take so long each, as far as is known."""
         self._begun = None
         calls = min(_DIRECT, max(_FEWEST_DIRECT, _AGAIN_NS / call_ns)) if call_ns else _DIRECT
-        self._leave(round(calls * rarer_after(self._turns.changes)))
-
-    def _leave(self, calls: int) -> None:
-        self._counter.left[0] = calls
-        self._turns.left_to_threads = calls
+        self._turns.threads.leave(round(calls * rarer_after(self._turns.changes)))

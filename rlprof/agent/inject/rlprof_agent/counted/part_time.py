@@ -16,6 +16,7 @@ from .. import layout
 from ..counters import so_far
 from ..real import os, time
 from .call_costs import HEEDING, IN_BETWEEN, LOOKING, longer_ns
+from .thread_share import ThreadShare
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -48,11 +49,6 @@ what the program holds on to then (``step = env.step``), and of threads that ste
 """
 _MOST_AHEAD = 10
 """Turns by which the program's own counting may be ahead of its pace: in more, its pace is another."""
-_QUIET_TURNS = 200
-"""Turns after which it is told how many of their calls other threads have made."""
-_FEW_OF_THREADS = 0.01
-"""Part of these up to which the main thread's turns do not heed them: a thread that shows the policy twenty times a second had each look, and took
-an eighth of the main thread's time for good."""
 _THREAD_TURNS, _MOST_THREADS = 50, 10
 """Turns that are counted with a look after a thread has begun, and threads to begin before that ends: those of many programs make no steps."""
 _OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
@@ -168,6 +164,7 @@ class PartTime:
         """True if calls that are no steps are those which others count."""
         self._counter = counter
         self._calls = calls
+        self.threads = ThreadShare(counter, calls)
         self._call_ns = call_ns
         self._is_whole = False
         """True if this turn is counted from its beginning on."""
@@ -192,12 +189,6 @@ class PartTime:
         """Turns until the next that is counted, or looked at where they are counted directly."""
         self._looking, self._threads = 0, 0
         """Turns that are to be looked at, for a thread has begun, and how often one has."""
-        self._threads_turns, self._threads_calls, self._calls_before = 0, 0, 0
-        """Turns since it was told how many calls other threads make, theirs in these turns, and all before."""
-        self._are_few = False
-        """True if other threads make next to none of the calls."""
-        self.left_to_threads = 0
-        """What their calls count down, at the last turn, or when it was last set."""
         self._until_look, self._owed, self._drawn = 0, 0.0, 1
         _ever.append(self)
 
@@ -243,7 +234,7 @@ class PartTime:
         before = self._seen
         self._own_ns += own_ns
         if self._counter.is_elsewhere and self.has_thread_turns:
-            self._note_threads()
+            self.threads.turn()
         if self.way == DIRECT:
             self._left -= 1
             if self._left <= 0:
@@ -270,7 +261,7 @@ class PartTime:
             self._learn(max(0, steps - before[0]), calls - before[1], self._turns_ns)
             self._turns_ns = 0
             self._put_after(own_ns)
-            stays = not self._is_dear or self._heeds_threads
+            stays = not self._is_dear or self.threads.is_heeded
             self._until_sum = AT_ONCE if self.way == LOOKS and stays else 1
         self._seen = self._counts()
 
@@ -312,7 +303,7 @@ class PartTime:
         cost, most = self._cost, self._most_cost
         if self._rests:
             cost, most = self._looking_cost, RESTING_COST
-        is_elsewhere = self._heeds_threads
+        is_elsewhere = self.threads.is_heeded
         self._looking -= 1
         is_cheap = self._direct_cost <= _MOST_DIRECT or is_elsewhere
         if self.way == LOOKS and is_cheap and self._looking_cost > most and self.is_clear:
@@ -332,23 +323,6 @@ class PartTime:
         """Leave the looks out for some turns."""
         self._left = self._drawn_turns(_DIRECT_TURNS)
         self.put(DIRECT)
-
-    def _note_threads(self) -> None:
-        """See now and then how many of the calls other threads make; of none it is taken that there will be none."""
-        left = self._counter.left[0]
-        self._threads_calls += max(0, self.left_to_threads - left)
-        self.left_to_threads = left
-        self._threads_turns += 1
-        if self._threads_turns < _QUIET_TURNS:
-            return
-        made = self._calls[0] - self._calls_before
-        self._are_few = self._threads_calls <= _FEW_OF_THREADS * made
-        self._counter.is_elsewhere = self._threads_calls > 0
-        self._threads_turns, self._threads_calls, self._calls_before = 0, 0, self._calls[0]
-
-    @property
-    def _heeds_threads(self) -> bool:
-        return bool(self._counter.is_elsewhere and not self._are_few)
 
     def _drawn_turns(self, on_average: float) -> int:
         """How many are to pass until the next that is counted, or looked at."""
@@ -374,11 +348,11 @@ class PartTime:
 
     def _put_next(self) -> None:
         self._until_look = (self._until_look or _ONE_LOOKS) - 1
-        must_look = self._heeds_threads or self._rests or self._looking > 0
+        must_look = self.threads.is_heeded or self._rests or self._looking > 0
         must_look |= self.way == DIRECT
-        if self._heeds_threads:
+        if self.threads.is_heeded:
             # The next call of a thread has those of it looked at anew, too.
-            self._counter.left[0] = self.left_to_threads = 0
+            self.threads.leave(0)
         self.put(BRIEF if self._until_look and self._is_dear and not must_look else LOOKS)
         self._is_whole = True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from copy import copy
 from types import FunctionType
 
+from .calls import given_back
 from .dressing import dressed, is_counting, original_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -21,7 +22,7 @@ _BY_VALUE = "_dynamic_function_reduce"
 
 
 def pickle_originals(module: ModuleType) -> None:
-    """``module`` is cloudpickle's own, or a copy that another library brings along."""
+    """Have cloudpickle, or the copy of it that a library brings along, find the program's own functions. ``module`` is its."""
     for name in ("Pickler", "CloudPickler"):
         pickler: Any = getattr(module, name, None)
         reduce = vars(pickler).get(_BY_VALUE) if isinstance(pickler, type) else None
@@ -35,6 +36,7 @@ def _of_originals(reduce: Any) -> Any:
     def reduced(self: Any, func: Any) -> Any:
         counted = original_of(func) if is_counting(func) else None
         if type(counted) is FunctionType:
+            given_back(func)  # What the program has set on ours goes along.
             # The copy of a function is that function: so the one in the class and the one that others refer to stay the same.
             return copy, (counted,)
         try:
