@@ -115,6 +115,14 @@ def picks() -> Iterator[Replacement]:
             lambda probabilities=odds: np.random.choice(len(probabilities), 64, p=probabilities),
             lambda probabilities=odds: np.searchsorted(np.cumsum(probabilities), _RNG.random(64)),
         )
+    for size, draws in itertools.product((1_000, 20_000), (1, 64, 128)):
+        weights = [1.0] * size
+        sums, of = list(itertools.accumulate(weights)), range(size)
+        yield a_call(
+            f"{draws} drawn of {size} by random.choices",
+            lambda of=of, k=draws, w=weights: random.choices(of, w, k=k),
+            lambda of=of, k=draws, s=sums: random.choices(of, cum_weights=s, k=k),
+        )
 
 
 def sorted_lists() -> Iterator[Replacement]:

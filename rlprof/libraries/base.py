@@ -104,6 +104,9 @@ class SlowCall(NamedTuple):
     """
     only_with: str = ""
     """Keyword, the second argument, of what the sizes are; nothing is told where it is not given."""
+    few_by: str = ""
+    """Keyword of how many results a call gives, each of which takes a part of the work of its own; nothing is told where the program's text does not
+    tell, or where there are many. Where it is not given there is one."""
     many_by: str = ""
     """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
     of_its_seed: bool = False

@@ -14,7 +14,7 @@ WORTH_LISTING: Final = 0.01
 """Saved share below which a finding is not worth a researcher's time."""
 
 LEAST_OF_GENERAL: Final = 0.05
-"""The same of a general finding, besides those that tell why its work takes long: it says no more than they do of the rest."""
+"""The same of a general finding of which others have sold half and more: it says no more than they do. By reason."""
 
 UNSURE: Final = 0.5
 """Part of its worth that a finding has where it may save nothing. A sleep that others wait for (up to 0.89) comes before weights that are sent
@@ -37,7 +37,7 @@ class Priced:
 
 
 def is_worth_listing(entry: PricedFinding) -> bool:
-    is_rest = entry.finding.is_general and entry.besides is not None
+    is_rest = entry.finding.is_general and 2 * entry.added_share.high < entry.saved_share.high
     return entry.added_share.high >= (LEAST_OF_GENERAL if is_rest else WORTH_LISTING)
 
 

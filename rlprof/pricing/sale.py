@@ -39,17 +39,20 @@ class Sale:
             by_worth = sorted(
                 range(len(rest)), key=lambda i: (*worth(rest[i], claims[i].saved), -i), reverse=True
             )
-            best = by_worth[0]
-            if rest[best].is_general:
-                best = next(
-                    (i for i in by_worth if self._is_within(rest[i], claims[i], rest[best])), best
-                )
+            best = next(i for i in by_worth if not self._waits(rest[i], rest, claims))
             finding, claim = rest.pop(best), claims[best]
             entry = self._priced(finding, claim)
             rank = 0
             if is_worth_listing(entry) or finding.confidence is not Confidence.SUSPECTED:
                 rank = self._enter(replace(entry, counted_in=self._seller_of(finding)))
             self._sellers[finding.phase].update(dict.fromkeys(claim.nodes, rank))
+
+    def _waits(self, general: Finding, rest: Sequence[Finding], claims: Sequence[Claim]) -> bool:
+        """Tell whether a general finding is to be sold after one of the ``rest``."""
+        return general.is_general and any(
+            self._is_within(finding, claim, general)
+            for finding, claim in zip(rest, claims, strict=True)
+        )
 
     def _is_within(self, finding: Finding, claim: Claim, general: Finding) -> bool:
         """Tell whether a known cause is worth something, and most of its time is in the work of a general one."""

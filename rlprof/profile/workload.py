@@ -130,7 +130,7 @@ def learners(loads: Collection[Workload], profile: Profile) -> tuple[Workload, .
 
 
 def _learns(load: Workload, profile: Profile) -> bool:
-    return any(
+    return bool(profile.parts) and any(
         cost.busy_us and profile.parts[node] == LEARNING
         for activity in profile.activities
         if activity.process == load.process

@@ -322,7 +322,7 @@ def _taken(lower: ast.expr | None, upper: ast.expr | None, length: int) -> int:
             return min(most, length)
         case ast.Constant(value=int(start)), None:
             return length - start
-        case ast.expr(), None:
+        case ast.BinOp(left=ast.Name(), op=ast.Add(), right=ast.Constant(value=1)), None:
             return length // 2
     return length if lower is upper is None else 0
 

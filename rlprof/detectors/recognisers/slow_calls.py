@@ -23,12 +23,16 @@ from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.diagonals import takes_diagonals
 from rlprof.source.lines import Line, last_name
+from rlprof.source.parameters import Parameters
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
 from rlprof.syntax.nodes import given_to
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 _MOSTLY: Final = 0.5
+
+MANY_RESULTS: Final = 128
+"""Draws from a thousand weights up to which most of the time goes into adding these up."""
 
 
 @dataclass
@@ -50,6 +54,7 @@ class SlowCalls(SteadySearch):
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
         self._slow_lines = SlowLines(self.lines, self.values)
+        self._parameters = Parameters(profile.sources, profile.run.command)
         self._diagonal: dict[str, bool] = {}
         """By class, as far as asked."""
         self.spent: dict[SlowCall, Spent] = defaultdict(Spent)
@@ -92,6 +97,7 @@ class SlowCalls(SteadySearch):
                 or (call.is_check and not self._only_checks(owner))
                 or (call.takes_nothing and self._is_given(owner, top))
                 or (call.of_its_seed and self._is_of_a_seed(owner, top, call))
+                or (call.few_by and not self._gives_few(owner, top, call))
             ):
                 continue
             line = self.lines.line(self._named(owner))
@@ -231,6 +237,15 @@ class SlowCalls(SteadySearch):
     def _is_of_a_seed(self, owner: int, top: int, slow: SlowCall) -> bool:
         """Tell whether it is given a seed that the program has chosen."""
         return any(is_meant(call, slow) for _, call in self._calls_of(owner, self._entry_name(top)))
+
+    def _gives_few(self, owner: int, top: int, slow: SlowCall) -> bool:
+        """Tell whether each call gives a few results, as the program's text tells."""
+        return all(
+            (self._parameters.value(word.value) or MANY_RESULTS + 1) <= MANY_RESULTS
+            for _, call in self._calls_of(owner, self._entry_name(top))
+            for word in call.keywords
+            if word.arg == slow.few_by
+        )
 
     def _calls_of(self, owner: int, name: str) -> Iterator[tuple[Statement, ast.Call]]:
         """Yield the calls of that name on the user's line, with their statements."""

@@ -445,6 +445,7 @@ SUMS = Script(
             drawn_by = random.choices(range(n), weights=batch, k=64)
             drawn_of = random.choices(rows, batch)
             drawn_from = random.choices(batch, k=64)
+            drawn_anew = random.choices(rows, batch, k=len(rows))
     """,
 )
 
@@ -480,6 +481,7 @@ CHOICES = {f"{STDLIB}/random.py:480 Random.choices": 4.0}
         ("drawn_of =", "20000", 1),
         ("drawn_by =", "64", 0),
         ("drawn_from =", "20000", 0),
+        ("drawn_anew =", "20000", 0),
     ],
 )
 def test_choices_are_told_for_many_weights(line: str, shape: str, times: int):
