@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.asked_again import AskedAgain, AskedAgainSearch
+from rlprof.detectors.recognisers.asked_again import RANDOM, AskedAgain, AskedAgainSearch
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time, scaled
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -29,7 +29,6 @@ _OF_EACH_NUMBER: Final = frozenset(
 )  # fmt: skip
 """Methods that do to all copies of a row the same, with constants."""
 _CONVOLUTION: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]conv\.py$")
-_RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in the networks' forward passes."""
@@ -63,7 +62,7 @@ def _of_questions(profile: Profile, lines: UserLines) -> Iterator[Finding]:
     savings = [Saving(each.nodes, _of_others(each)) for each in found]
     at = " and ".join(short_place(line) for line in most.lines)
     yield Finding(
-        title=f"a network is asked {len(most.lines)} times for the same ({time.place})",
+        title=f"a network is asked {most.times} times for the same ({time.place})",
         savings=BackwardPass(profile, lines).with_forward(savings),
         locations=time.locations,
         evidence=(
@@ -166,7 +165,7 @@ class RowCopiesSearch(SteadySearch):
         for line, copied in told.items():
             files = {self.tree.frame(place).file for place in nodes[line]}
             # Dropout is asked for copies on purpose: it answers to each with another network.
-            if not any(map(_RANDOM.search, files)):
+            if not any(map(RANDOM.search, files)):
                 yield RowCopies(
                     line,
                     copied,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
@@ -15,25 +16,32 @@ from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.histories import Level
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.values import value_of
-from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import arguments_given, only_value
 from rlprof.syntax.dependencies import arguments_of, assigned_by
-from rlprof.syntax.module import Function, FunctionNode, SourceModule, called_name
-from rlprof.syntax.nodes import calls_in
+from rlprof.syntax.imports import full_name
+from rlprof.syntax.module import (
+    Comprehension,
+    Function,
+    FunctionNode,
+    SourceModule,
+    variables_assigned,
+)
+from rlprof.syntax.nodes import assigned
+from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
+from rlprof.syntax.same_turn import Functions, Watched, together
 
+RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
+"""Layers that answer to each question with another network."""
+
+_DRAWS: Final = frozenset({"sample", "rsample"})
 _MOST_LEVELS: Final = 4
 """Functions that are looked at from the network up to who asks it twice."""
 
 _MOST_VARIABLES: Final = 8
 """Variables that are followed to what they are made of."""
-
-_CHANGES: Final = frozenset(
-    {"step", "backward", "reset", "train", "eval", "load_state_dict", "reset_noise", "sample_noise"}
-)
-"""Calls after which a network may answer otherwise, or its input be another one: an environment may write into its observation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,10 @@ class AskedAgain:
     network: str
     """As it is written in the function whose turn asks it more than once: ``net.body``."""
     given: str
-    """What it is given, as written there."""
+    """Arguments, as written there."""
+    times: int
     place: Line
-    """Of these that which takes most."""
+    """Line that takes most of these."""
     lines: tuple[Line, ...]
     """All lines of the function that ask it so."""
     goes: float
@@ -56,7 +65,7 @@ class AskedAgain:
 
 
 class _Site(NamedTuple):
-    """A call in the function that asks: by its place, and the statement that it is in."""
+    """A call in the function that asks: its place, and the statement that it is in."""
 
     line: int
     column: int
@@ -71,8 +80,12 @@ class _Question:
     file: str
     function: Function
     call: ast.Call
-    sites: dict[_Site, set[int]]
+    level: int
+    """Functions between it and the network, at least."""
+    sites: dict[_Site, set[int]] = field(default_factory=lambda: defaultdict(set))
     """With the nodes of the asked networks."""
+    made_of: list[ast.expr] = field(default_factory=list)
+    """What it is written as at its sites, before variables are replaced by what they are made of, and after."""
     has_others: bool = False
 
 
@@ -81,21 +94,40 @@ class AskedAgainSearch(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._asked: dict[tuple[str, str, str], _Question] = {}
+        self._questions: dict[tuple[str, str, str], _Question] = {}
         """By file, function and the text of the call in its terms."""
 
     def found(self) -> list[AskedAgain]:
         """Return each of them once: what is asked again in a function below is not told of those that call it."""
         for top in self.tree.topmost(asks_network) if self.values else ():
             self._look(top)
+        functions = self._functions() if self._questions else {}
         found: list[AskedAgain] = []
         taken: set[int] = set()
-        for asked in sorted(self._asked.values(), key=lambda each: -len(each.sites)):
-            again = _in_one_turn(asked)
-            if len(again) > 1 and not any(nodes & taken for nodes in again.values()):
-                taken.update(*again.values())
+        by_depth = sorted(self._questions.values(), key=lambda each: (each.level, -len(each.sites)))
+        for asked in by_depth:
+            again = _in_one_turn(asked, functions) if len(asked.sites) > 1 else {}
+            tops = frozenset[int]().union(*again.values())
+            if len(again) > 1 and tops.isdisjoint(taken) and not self._draws_in(tops):
+                taken |= tops
                 found.append(self._told(asked, again))
         return found
+
+    def _functions(self) -> Functions:
+        """The program's functions by their names."""
+        found: dict[str, list[FunctionNode]] = defaultdict(list)
+        for file in self.profile.sources:
+            module = self.lines.module(file)
+            for function in module.functions if module is not None else ():
+                found[function.node.name].append(function.node)
+        return found
+
+    def _draws_in(self, tops: frozenset[int]) -> bool:
+        """Tell whether the network answers by chance."""
+        frames = map(self.tree.frame, self.tree.subtrees(tops))
+        return any(
+            RANDOM.search(each.file) or last_name(each.function) in _DRAWS for each in frames
+        )
 
     def _told(self, asked: _Question, again: Mapping[_Site, set[int]]) -> AskedAgain:
         inside = {site: self.tree.subtrees(tops) for site, tops in again.items()}
@@ -103,11 +135,13 @@ class AskedAgainSearch(SteadySearch):
         dearest = max(times, key=lambda site: times[site])
         total = sum(times.values())
         lines = {
-            site: Line(asked.file, site.line, asked.function.qualname) for site in sorted(again)
+            site: Line(asked.file, site.line, asked.function.qualname)
+            for site in sorted(again, key=lambda site: site[:2])
         }
         return AskedAgain(
             network=ast.unparse(asked.call.func),
             given=", ".join(map(ast.unparse, asked.call.args)),
+            times=len(again),
             place=lines[dearest],
             lines=tuple(dict.fromkeys(lines.values())),
             goes=1 - times[dearest] / total if total else 0.0,
@@ -127,17 +161,22 @@ class AskedAgainSearch(SteadySearch):
         self, top: int, levels: Sequence[tuple[str, Level]], call: ast.Call, *, has_others: bool
     ) -> None:
         asking, asked = call, call
-        for (file, level), above in zip_longest(levels, [each for _, each in levels[1:]]):
+        for number, ((file, level), above) in enumerate(
+            zip_longest(levels, [each for _, each in levels[1:]])
+        ):
             function = level.statement.function
-            if function is None:
+            if function is None or _is_bound_there(asked, level.statement.node):
                 return
-            told = _made_of(asked, function)
-            key = (file, function.qualname, ast.unparse(told))
-            known = self._asked.setdefault(
-                key, _Question(level.module, file, function, told, defaultdict(set))
+            told = _made_of(asked, function, level.module)
+            if not _is_settled(told, level.module):
+                return
+            known = self._questions.setdefault(
+                (file, function.qualname, ast.unparse(told)),
+                _Question(level.module, file, function, told, number),
             )
-            site = _Site(asking.lineno, asking.col_offset, level.statement.node)
-            known.sites[site].add(top)
+            known.sites[_Site(asking.lineno, asking.col_offset, level.statement.node)].add(top)
+            known.made_of += (asked, told)
+            known.level = min(known.level, number)
             known.has_others |= has_others
             outer = None if above is None else _only_call(function, above)
             if above is None or outer is None:
@@ -183,85 +222,58 @@ class AskedAgainSearch(SteadySearch):
 
 
 def _only_call(function: Function, above: Level) -> ast.Call | None:
-    """Return the call of ``function`` in a statement; None where there are several."""
+    """Return the call of ``function`` in a statement; None where there are several, or where ``*args`` hide what is given."""
     calls = [call for call in above.statement.calls() if is_call_of(call, function, above.known)]
-    return calls[0] if len(calls) == 1 else None
+    is_plain = len(calls) == 1 and not any(isinstance(each, ast.Starred) for each in calls[0].args)
+    return calls[0] if is_plain else None
 
 
-def _in_one_turn(asked: _Question) -> Mapping[_Site, set[int]]:
-    """Return the sites each of which comes to pass whenever the first does, with nothing in between that changes the answer."""
-    blocks: dict[int, list[_Site]] = defaultdict(list)
-    order: dict[_Site, int] = {}
-    bodies: dict[int, list[ast.stmt]] = {}
-    for site in asked.sites:
-        statement, body = _in_block(asked.module, site.statement)
-        blocks[id(body)].append(site)
-        bodies[id(body)] = body
-        order[site] = body.index(statement) if statement in body else 0
-    if not blocks:
-        return {}
-    block, sites = max(blocks.items(), key=lambda each: len(each[1]))
-    sites.sort(key=lambda site: order[site])
-    parts = [*ast.walk(asked.call)]
-    names = frozenset(part.id for part in parts if isinstance(part, ast.Name))
-    texts = frozenset(
-        ast.unparse(part) for part in parts if isinstance(part, ast.Attribute | ast.Subscript)
-    )
-    between = bodies[block][order[sites[0]] : order[sites[-1]]]
-    if any(_may_change(statement, names, texts) for statement in between):
-        return {}
-    return {site: asked.sites[site] for site in sites}
+def _in_one_turn(asked: _Question, functions: Functions) -> Mapping[_Site, set[int]]:
+    """Return the sites that come to pass together, with nothing in between that changes the answer."""
+    statements = dict.fromkeys(site.statement for site in asked.sites)
+    found = together(asked.module, statements, Watched.of(asked.made_of), functions)
+    return {site: tops for site, tops in asked.sites.items() if site.statement in found}
 
 
-def _in_block(module: SourceModule, statement: ast.stmt) -> tuple[ast.stmt, list[ast.stmt]]:
-    """Return the statements of the block that a statement is in, and which of them it is, or is in by a ``with``."""
-    above = parents(module)
-    outer = above.get(statement)
-    while isinstance(outer, ast.With):
-        statement, outer = outer, above.get(outer)
-    for field in ("body", "orelse", "finalbody"):
-        body = getattr(outer, field, None)
-        if isinstance(body, list) and statement in body:
-            return statement, body
-    return statement, [statement]
-
-
-def _may_change(statement: ast.stmt, names: frozenset[str], texts: frozenset[str]) -> bool:
-    """Tell whether a statement gives one of the names or texts another value, or calls what may change a network."""
-    written = texts | names
+def _is_bound_there(asked: ast.Call, statement: ast.stmt) -> bool:
+    """Tell whether one of the names is a variable of a comprehension or of a lambda in the statement."""
+    names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+    bound: set[str] = set()
     for node in ast.walk(statement):
-        if isinstance(node, ast.Call) and called_name(node) in _CHANGES:
-            return True
-        is_stored = isinstance(getattr(node, "ctx", None), ast.Store)
-        if is_stored and isinstance(node, ast.Name) and node.id in names:
-            return True
-        if is_stored and isinstance(node, ast.Attribute) and ast.unparse(node) in texts:
-            return True
-        if is_stored and isinstance(node, ast.Subscript) and ast.unparse(node.value) in written:
-            return True
-    return any(
-        called_name(call).endswith("_") and _root(call) in names for call in calls_in(statement)
+        if isinstance(node, Comprehension):
+            bound |= variables_assigned(*(each.target for each in node.generators))
+        elif isinstance(node, ast.Lambda):
+            bound |= {*arguments_of(node)}
+    return not names.isdisjoint(bound)
+
+
+def _is_settled(told: ast.Call, module: SourceModule) -> bool:
+    """Tell whether what a network is given is the same each time it is written so: nothing of it is drawn, or taken from somewhere."""
+    return all(
+        _computes(call, module)
+        for given in (*told.args, *(word.value for word in told.keywords))
+        for call in ast.walk(given)
+        if isinstance(call, ast.Call)
     )
 
 
-def _root(call: ast.Call) -> str:
-    """The variable whose method is called: ``x`` of ``x.data.mul_(2)``."""
-    node: ast.expr = call.func
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+def _computes(call: ast.Call, module: SourceModule) -> bool:
+    if hardly_works(call) or only_computes(full_name(call.func, module.imports)):
+        return True
+    return isinstance(call.func, ast.Attribute) and is_computing_method(call.func.attr)
 
 
-def _made_of(asked: ast.Call, function: Function) -> ast.Call:
-    """Return ``asked`` with what variables of the function are made of in their place, where they are made once and only."""
+def _made_of(asked: ast.Call, function: Function, module: SourceModule) -> ast.Call:
+    """Return ``asked`` with what variables of the function are made of in their place, where that still holds: they are made once and only, by what
+    only computes, of what is not assigned later.
+    """
     arguments = frozenset(arguments_of(function.node))
     for _ in range(_MOST_VARIABLES):
         names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
-        values = {name: only_value(function, name) for name in names - arguments}
         made = {
             name: value
-            for name, value in values.items()
-            if value is not None and not _unpacks(function, name)
+            for name in names - arguments
+            if (value := _still_made_of(name, function, module)) is not None
         }
         if not made:
             return asked
@@ -269,17 +281,22 @@ def _made_of(asked: ast.Call, function: Function) -> ast.Call:
     return asked
 
 
-def _unpacks(function: Function, name: str) -> bool:
-    """Tell whether a variable is one of several that an assignment takes apart."""
-    return any(
-        isinstance(node, ast.Assign)
-        and any(
-            isinstance(target, ast.Tuple | ast.List)
-            and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(target))
-            for target in node.targets
-        )
+def _still_made_of(name: str, function: Function, module: SourceModule) -> ast.expr | None:
+    value = only_value(function, name)
+    targets = [each for node in ast.walk(function.node) for each in assigned(node)]
+    if value is None or any(each.is_unpacked and each.value is value for each in targets):
+        return None
+    read = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    stored = {
+        node.id
         for node in ast.walk(function.node)
-    )
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.lineno >= value.lineno
+    }
+    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
+    is_computed = all(_computes(call, module) for call in calls)
+    return value if is_computed and read.isdisjoint(stored) else None
 
 
 def _is_of_arguments(asked: ast.Call, function: Function, given: Mapping[str, ast.expr]) -> bool:

@@ -144,3 +144,80 @@ def test_silent_where_one_of_two_branches_asks():
 
     assert "if rows.last" in text
     assert found(run, script) == []
+
+
+TWICE = """
+import torch
+
+class Agent:
+    def worth(self, x):
+        return self.body(x).mean()
+
+    def update_critic(self, x):
+        loss = self.worth(x)
+        self.optimizer.step()
+
+    def move_on(self):
+        self.state = self.state + 1
+
+    def turn(self, net, obs, env, buffer, batch):
+        {}
+
+
+def train(agent):
+    while True:
+        agent.turn()
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [
+        (["a = net.worth(obs)", "b = net.worth(obs)"], True),
+        (["x = obs.float()", "a = net.worth(x)", "b = net.worth(x)"], True),
+        (["a = net.worth(torch.as_tensor(obs))", "b = net.worth(torch.as_tensor(obs))"], True),
+        (["with torch.autocast():", "    a = net.worth(obs)", "    b = net.worth(obs)"], True),
+        (["a = net.worth(obs)", "self.update_critic(obs)", "b = net.worth(obs)"], False),
+        (["a = net.worth(self.state)", "self.move_on()", "b = net.worth(self.state)"], False),
+        (["with torch.autocast():", "    a = net.worth(obs)", "    opt.step()", "    b = net.worth(obs)"], False),
+        (["a = net.worth(obs)", "with torch.autocast():", "    opt.step()", "    b = net.worth(obs)"], False),
+        (["with ema.average():", "    a = net.worth(obs)", "b = net.worth(obs)"], False),
+        (["x = torch.as_tensor(obs)", "a = net.worth(x)", "obs = env.move(a)", "y = torch.as_tensor(obs)", "b = net.worth(y)"], False),
+        (["x = obs.float()", "a = net.worth(x)", "x[:, 3] = 0", "b = net.worth(x)"], False),
+        (["x = buffer.sample(64)", "y = buffer.sample(64)", "a = net.worth(x)", "b = net.worth(y)"], False),
+        (["a = net.worth(self.shifted(obs))", "b = net.worth(self.shifted(obs))"], False),
+        (["a = net.worth(*batch)", "b = net.worth(*batch)"], False),
+        (["a = [net.worth(it) for it in obs]", "b = [net.worth(it) for it in batch]"], False),
+    ],
+)  # fmt: skip
+def test_the_same_is_asked_where_nothing_comes_in_between(lines, is_told):
+    script = Script("twice.py", TWICE.format("\n        ".join(lines)))
+    worth = script.at("return self.body(x).mean()", "Agent.worth")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    for piece in ("a = ", "b = "):
+        run.spends(
+            4.0,
+            script.at("agent.turn()", "train"),
+            script.at(piece, "Agent.turn"),
+            worth,
+            CALL,
+            LINEAR,
+        )
+    run.spends(2.0, script.at("agent.turn()", "train"))
+    run.sees(worth, self__body=NETWORK)
+
+    assert bool(found(run, script)) == is_told
+
+
+def test_a_network_that_answers_by_chance_is_asked_again_on_purpose():
+    run = an_update(AGENT)
+    place = AGENT.at("gain = ", "update")
+    run.spends(
+        1.0,
+        place,
+        AGENT.at("h = self.body(x)", "Net.worth"),
+        CALL,
+        f"{SITE}/torch/nn/modules/dropout.py:70 Dropout.forward",
+    )
+
+    assert found(run) == []
