@@ -60,6 +60,9 @@ MOST_OF_ANY: Final = calibrated(
 )
 """What stays of it with any number of rows."""
 
+LEAST_OF_ANY: Final = 1.0
+"""And at least."""
+
 OF_JOINING: Final = Range(0.5, 1.0)
 """Part of the time for making a tensor of the history that goes: one observation is left."""
 
@@ -97,6 +100,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _savings(history: RereadHistory) -> Iterator[Saving]:
     low, high = (1 - (call + 1) / (call + history.steps) for call in _calls(history))
+    # What is kept of the tokens before is the same only where they do not look at those that come later.
+    low = low if history.looks_back else 0.0
     yield Saving(frozenset(history.nodes), Range(low, high))
     if joining := history.joining - history.nodes:
         yield Saving(frozenset(joining), OF_JOINING)
@@ -108,7 +113,7 @@ def _calls(history: RereadHistory) -> tuple[float, float]:
         return MOST_OF_LSTM, LEAST_OF_LSTM
     if history.kind:
         return MOST_OF_OTHERS, LEAST_OF_OTHERS
-    return MOST_OF_ANY + MOST_OF_ROW / history.rows, LEAST_OF_OTHERS
+    return MOST_OF_ANY + MOST_OF_ROW / history.rows, LEAST_OF_ANY
 
 
 DETECTOR: Final = Detector(

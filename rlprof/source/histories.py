@@ -16,6 +16,7 @@ from rlprof.syntax.nodes import assigned, items_of
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
 """Functions that make one tensor or array of the elements of a list."""
 
+_PUTS_TOGETHER: Final = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 _ADDS: Final = frozenset({"append", "extend"})
 
 
@@ -155,18 +156,29 @@ def _grows(text: str, level: Level) -> bool:
 def _is_joined_in_turn(name: str, level: Level) -> bool:
     """Tell whether a variable is joined with something in each turn of the innermost loop around, and is nothing else there."""
     loop = level.module.innermost_loop(level.statement.first_line)
+    nodes = [*ast.walk(loop)] if loop is not None else []
     made = [
         each.value
-        for node in (ast.walk(loop) if loop is not None else ())
+        for node in nodes
         for each in assigned(node)
         if isinstance(each.target, ast.Name) and each.target.id == name
     ]
-    return bool(made) and all(
-        isinstance(value, ast.Call)
-        and called_name(value) in JOINS
-        and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value))
-        for value in made
+    stores = sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for node in nodes
     )
+    return bool(made) and stores == len(made) and all(_joins(value, name) for value in made)
+
+
+def _joins(value: ast.expr, name: str) -> bool:
+    """Tell ``cat([seen, new], 1)``, whole, from ``cat([seen[:, 1:], new], 1)``."""
+    match value:
+        case ast.Call(
+            args=[ast.List(elts=[_, _, *_] as joined) | ast.Tuple(elts=[_, _, *_] as joined), *_]
+        ):
+            is_one = any(isinstance(part, ast.Name) and part.id == name for part in joined)
+            return called_name(value) in _PUTS_TOGETHER and is_one
+    return False
 
 
 def _adds_to(node: ast.AST) -> str:

@@ -160,13 +160,9 @@ class Value:
         return self.is_network and self.fields.get("dtype") == "torch.float64"
 
     @property
-    def holds_whole_numbers(self) -> bool:
-        """True if it is a tensor or an array of them: tokens, actions, indices."""
-        return (
-            self.fields.get("dtype", "")
-            .removeprefix("torch.")
-            .startswith(("int", "uint", "i", "u"))
-        )
+    def holds_tokens(self) -> bool:
+        """True if it is a tensor of numbers that networks of torch embed: of 32 or 64 bits."""
+        return self.fields.get("dtype") in ("torch.int32", "torch.int64")
 
     def is_untrained(self, fewest_looks: int) -> bool:
         """Tell whether it is a network whose parameters are given gradients, and which no optimizer moves, nor anything else that

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
@@ -16,14 +17,13 @@ from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
 from rlprof.source.histories import JOINS, Level, is_history, joined_at
+from rlprof.source.last_steps import taken_last
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrent_values import recurrent_kind
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, called_name
-from rlprof.syntax.nodes import items_of
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -37,6 +37,12 @@ MOST_LEVELS: Final = 4
 _KINDS: Final = frozenset({"LSTM", "GRU", "RNN"})
 _ZEROS: Final = frozenset({"zeros", "new_zeros", "zeros_like"})
 _MOVES: Final = frozenset({"to", "cuda", "cpu", "float", "double", "half", "detach"})
+_KEPT: Final = re.compile(r"cache|past|state|memory|hidden|\*\*", re.I)
+"""Names of what a transformer keeps of what it has read."""
+_PLAIN_KINDS: Final = frozenset({"NoneType", "torch.Tensor", "int", "float", "bool", "str"})
+_MASKS: Final = frozenset(
+    {"tril", "triu", "tril_indices", "triu_indices", "generate_square_subsequent_mask"}
+)
 _ASKING: Final = (INFERENCE, ENVIRONMENT)
 
 
@@ -55,6 +61,8 @@ class RereadHistory:
     """Those of the longest."""
     rows: int
     """Histories that are gone through at once."""
+    looks_back: bool
+    """True if the source tells that it looks at nothing that comes later, as a recurrent network does."""
     nodes: set[int] = field(default_factory=set)
     joining: set[int] = field(default_factory=set)
     """Nodes of callers that join the observations of the history."""
@@ -79,8 +87,10 @@ class RereadHistories(SteadySearch):
         """Those of recurrent networks, or of others that none of ``but_for`` is in."""
         told: dict[Line, RereadHistory] = {}
         calls: dict[Line, list[ast.Call]] = {}
+        taken: set[int] = set()
+        # Callers come first: of two networks, one in the other, the outer one.
         for node in self.tree.hot_nodes():
-            if not self.lines.is_yours(self.tree.frame(node)):
+            if not self.lines.is_yours(self.tree.frame(node)) or node in taken:
                 continue
             line = self.lines.line(node)
             if line not in calls:
@@ -90,6 +100,7 @@ class RereadHistories(SteadySearch):
             if history is not None and history.nodes.isdisjoint(but_for):
                 first = told.setdefault(line, history)
                 first.nodes |= history.nodes
+                taken |= history.nodes if not is_recurrent else set()
                 first.joining.update(self._joining(node))
         return [*told.values()]
 
@@ -132,14 +143,15 @@ class RereadHistories(SteadySearch):
         if function is None or network is None or not call.args:
             return None
         kind = recurrent_kind(network)
-        rows, sizes = _lengths_of_history(call.args[0], known)
+        kind = kind if kind in _KINDS else ""
+        axis, rows, sizes = _lengths_of_history(call.args[0], known)
         if len(sizes) < FEWEST_SIZES or median(sizes) < FEWEST_STEPS:
             return None
-        # What others are handed besides are masks and the like: a transformer that is handed what it has read is not given all of it again.
-        begins = not kind or _begins_at_zero(call, known, function)
-        if not begins or _goes_both_ways(levels[0].module):
+        begins = _begins_at_zero(call, known, function) if kind else _keeps_nothing(call, known)
+        modules = [levels[0].module, *self._defining(network)]
+        if not begins or any(map(_goes_both_ways, modules)):
             return None
-        taken = _taken_last(levels, call)
+        taken = taken_last(levels, call, axis, is_recurrent=bool(kind))
         if taken is None:
             return None
         joined = joined_at(call.args[0], levels)
@@ -151,11 +163,20 @@ class RereadHistories(SteadySearch):
             return None
         below = called_right_there(self.tree, node, ("torch",)) if kind else self.tree.subtree(node)
         nodes = {node, *below}
-        if joined and taken:
+        if joined is not None and min(joined, taken) > 0:
             # All that is called between the two is asked for each step of the history.
             nodes.update(self._called_between(at[taken][0], node))
         network_text = ast.unparse(call.func)
-        return RereadHistory(line, kind, network_text, median(sizes), max(sizes), rows, nodes)
+        looks_back = bool(kind) or any(map(_looks_back, modules))
+        return RereadHistory(
+            line, kind, network_text, median(sizes), max(sizes), rows, looks_back, nodes
+        )
+
+    def _defining(self, network: Value) -> Iterator[SourceModule]:
+        """Yield the file that the network's class is written in, if it is the program's."""
+        module = self.lines.module(network.file) if network.file else None
+        if module is not None:
+            yield module
 
     def _is_without_gradients(self, node: int) -> bool:
         return any(map(self._graphs.may_be_off, (node, *self.tree.ancestors(node))))
@@ -195,8 +216,10 @@ class RereadHistories(SteadySearch):
                 yield from called_right_there(self.tree, above, ("torch", "numpy"))
 
 
-def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> tuple[int, frozenset[int]]:
-    """Return the rows, and the sizes of the axis that was not always as long, of a tensor that ``given`` is made of, while the others were;
+def _lengths_of_history(
+    given: ast.expr, known: Mapping[str, Value]
+) -> tuple[int, int, frozenset[int]]:
+    """Return the axis that was not always as long, of a tensor that ``given`` is made of, while the others were, the rows, and the sizes of that axis;
     never that of the features, which tokens have none of.
     """
     found: dict[tuple[tuple[int, ...], tuple[int, ...]], set[int]] = defaultdict(set)
@@ -204,7 +227,7 @@ def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> tuple[in
     for part in ast.walk(given):
         value = value_of(part, known) if isinstance(part, ast.Name | ast.Attribute) else None
         for shape in value.shapes if value is not None and value.type == "torch.Tensor" else ():
-            is_of_tokens = value is not None and value.holds_whole_numbers
+            is_of_tokens = value is not None and value.holds_tokens
             for axis in range(len(shape) if is_of_tokens else len(shape) - 1):
                 # By what the others are: updates may ask the same network for batches of sequences.
                 others = shape[:axis], shape[axis + 1 :]
@@ -212,9 +235,27 @@ def _lengths_of_history(given: ast.expr, known: Mapping[str, Value]) -> tuple[in
                 features = 1 if is_of_tokens else shape[-1]
                 rows[others] = prod(others[0]) * prod(others[1]) // max(1, features)
     if not found:
-        return 1, frozenset()
+        return 0, 1, frozenset()
     longest = max(found, key=lambda others: len(found[others]))
-    return max(1, rows[longest]), frozenset(found[longest])
+    return len(longest[0]), max(1, rows[longest]), frozenset(found[longest])
+
+
+def _keeps_nothing(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    """Tell whether a network that is not recurrent is handed nothing in which it may keep what it has read: masks and the like are tensors."""
+    others = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+    names = " ".join([*(word.arg or "**" for word in call.keywords), *map(ast.unparse, others)])
+    values = (value_of(other, known) for other in others)
+    kinds = {value.type for value in values if value is not None}
+    return not _KEPT.search(names) and kinds <= _PLAIN_KINDS
+
+
+def _looks_back(module: SourceModule) -> bool:
+    """Tell whether a file makes a mask of what comes later, or asks for one."""
+    return any(
+        (isinstance(node, ast.keyword) and node.arg == "is_causal")
+        or (isinstance(node, ast.Call) and called_name(node) in _MASKS)
+        for node in ast.walk(module.tree)
+    )
 
 
 def _goes_both_ways(module: SourceModule) -> bool:
@@ -248,96 +289,3 @@ def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) ->
     if is_moved and isinstance(state.func, ast.Attribute):
         return _is_zero(state.func.value, known, function)
     return called_name(state) in _ZEROS
-
-
-def _taken_last(levels: Sequence[Level], call: ast.Call) -> int | None:
-    """Return the index in ``levels`` of the statement that takes only those of the last step of the network's outputs, or its last state alone:
-    here, or where the function returns them; None where more is used.
-    """
-    module, function = levels[0].module, levels[0].statement.function
-    above = parents(module)
-    outer = above.get(call)
-    if _is_index(outer, 0) and outer is not None and _is_index(above.get(outer), -1):
-        return 0  # ``net(x)[0][:, -1]``
-    if _is_index(outer, -1):
-        return 0  # ``net(x)[:, -1]``
-    if _is_index(outer, 1):
-        return 0
-    network = value_of(call.func, levels[0].known)
-    is_recurrent = network is not None and recurrent_kind(network) in _KINDS
-    outputs = {
-        ast.unparse(items_of(target)[0])
-        for node in ast.walk(function.node if function else module.tree)
-        if isinstance(node, ast.Assign) and node.value is call
-        for target in node.targets
-        # What a recurrent network gives is a pair: its outputs and its state.
-        if isinstance(target, ast.Tuple) or not is_recurrent
-    }
-    if not outputs and _is_index(outer, 0):  # ``out = net(x)[0]``
-        assigning = above.get(outer) if outer is not None else None
-        outputs = {
-            target.id
-            for target in (assigning.targets if isinstance(assigning, ast.Assign) else ())
-            if isinstance(target, ast.Name)
-        }
-    if len(outputs) != 1:
-        return None
-    inside = {*ast.walk(call)}  # ``x = net(x)``
-    reads = [
-        read
-        for read in _reads(levels[0], outputs)
-        if read not in inside and not _is_index(above.get(read), -1)
-    ]
-    if not reads:
-        return 0
-    return 1 if all(_is_returned(levels, read) for read in reads) else None
-
-
-def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
-    """Yield the reads of variables in the function of a level."""
-    function = level.statement.function
-    for node in ast.walk(function.node if function else level.module.tree):
-        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
-            yield node
-
-
-def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
-    """Tell whether what is read is returned, and the caller uses the last of it alone."""
-    returned = [
-        statement.node.value
-        for statement in levels[0].module.statements_at(read.lineno)
-        if isinstance(statement.node, ast.Return) and statement.node.value is not None
-    ]
-    if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
-        return False
-    parts = items_of(returned[0])
-    names = {
-        name
-        for target in levels[1].statement.node.targets
-        for number, name in _names_of(target, len(parts))
-        if any(part is read for part in ast.walk(parts[number]))
-    }
-    above = parents(levels[1].module)
-    return bool(names) and all(_is_index(above.get(use), -1) for use in _reads(levels[1], names))
-
-
-def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:
-    """Yield the variables of a target by their position; of one that is no tuple the first."""
-    targets = target.elts if isinstance(target, ast.Tuple) and parts > 1 else [target]
-    for number, each in enumerate(targets[:parts]):
-        if isinstance(each, ast.Name):
-            yield number, each.id
-
-
-def _is_index(node: ast.AST | None, number: int) -> bool:
-    """Tell ``value[number]``, ``value[:, number]``, ``value[:, number:]`` and ``value[0, number]``."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    parts = items_of(node.slice)
-    told = [
-        part.lower if isinstance(part, ast.Slice) and part.upper is None else part
-        for part in parts
-        if not (isinstance(part, ast.Slice) and part.lower is None)
-    ]
-    texts = [ast.unparse(index) for index in told if index is not None]
-    return str(number) in texts and set(texts) <= {str(number), "0"}

@@ -357,7 +357,8 @@ ANSWERER = Script(
         return self.head(x[:, -1])
 
     def train(model):
-        loss = learn(model, answer(model, ask(), None))
+        mask = torch.tril(torch.ones(64, 64))
+        loss = learn(model, answer(model, ask(), mask))
         loss.backward()
     """,
 )
@@ -395,6 +396,14 @@ def test_few_rows_save_less():
     assert saved(1) < 0.15 < 0.5 < saved(32)
 
 
+def test_without_a_mask_of_what_comes_later_nothing_is_sure_to_go():
+    script = Script(ANSWERER.file, ANSWERER.text.replace("torch.tril(", "torch.outer("))
+
+    (finding,) = detect(DETECTOR, an_answer(script), script)
+
+    assert finding.savings[0].removable.low == 0
+
+
 def test_tells_of_a_body_that_a_helper_asks_for_its_last_answer():
     above = (
         ANSWERER.at("loss = learn", "train"),
@@ -420,6 +429,12 @@ def test_tells_of_a_body_that_a_helper_asks_for_its_last_answer():
         ),
         ("@torch.no_grad()\ndef answer(", "@timed\ndef answer("),
         ("model(ids, mask)", "model(ids[:, -1:], mask)"),
+        ("model(ids, mask)", "model(ids, cache)"),
+        ("model(ids, mask)", "model(ids, mask)[1]"),
+        ("logits[:, -1]", "logits[:, :, -1]"),
+        ("torch.cat([ids, new], 1)", "torch.cat([ids[:, 1:], new], 1)"),
+        ("torch.cat([ids, new], 1)", "torch.as_tensor(ids)"),
+        ("for _ in range(40):", "for ids in loader:"),
     ],
 )
 def test_silent_where_the_network_needs_them_all(old, new):
