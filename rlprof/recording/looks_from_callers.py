@@ -21,19 +21,35 @@ class LooksFromCallers:
         self._translated: dict[Frame, dict[Frame, Mapping[str, Operand]]] = {}
         """Operands of the caller's, by the caller's line, the line, and the text there."""
 
-    def note(self, ways: Iterable[Sequence[Frame]], missed: Collection[Frame]) -> Iterator[Frame]:
+    def note(
+        self,
+        ways: Iterable[Sequence[Frame]],
+        missed: Collection[Frame],
+        met: Collection[Frame] = (),
+    ) -> Iterator[Frame]:
         """Take in where the process was (the user's frames, innermost first); yield lines of callers that are to be looked at for others.
 
-        ``missed`` are lines that agents were asked for, and that no look has met.
+        ``missed`` are lines that agents were asked for, and that no look has met; ``met`` are those that one has. Where the caller's line is missed,
+        too, another one of its function where the process was takes its place: Python may get to a look at the end of a turn alone.
         """
-        for line, caller in {way[:2] for way in map(tuple, ways) if len(way) > 1}:
-            if line not in missed or line in self._translated.get(caller, {}):
+        ways = [tuple(way) for way in ways]
+        for line, caller in {way[:2] for way in ways if len(way) > 1}:
+            if line not in missed:
+                continue
+            still = (frame for way in ways for frame in way if frame in met)
+            place = self._met_beside(caller, still) if caller in missed else caller
+            if place is None or line in self._translated.get(place, {}):
                 continue
             translated = self._translate(line, caller)
             if translated is not None:
-                self._translated.setdefault(caller, {})[line] = translated
+                self._translated.setdefault(place, {})[line] = translated
                 if translated:
-                    yield caller
+                    yield place
+
+    def _met_beside(self, line: Frame, met: Iterable[Frame]) -> Frame | None:
+        """Return the hottest of the lines of the same function that a look has met."""
+        beside = [each for each in met if each[:2] == line[:2]]
+        return max(beside, key=lambda each: (self._lines.spent_us(each), each), default=None)
 
     def operands(self, caller: Frame) -> Iterator[Operand]:
         """Yield what to look at at the line of a caller."""

@@ -87,7 +87,7 @@ class ValuePlan:
         ways = self._lines.add(process, window.eye)
         self._note_calls(process, ways)
         missed = self._next_look_us.keys() - self._looked
-        for caller in self._callers.note(ways, missed):
+        for caller in self._callers.note(ways, missed, self._looked):
             self._next_look_us.pop(caller, None)
         if self._steps is not None:
             self._steps.heard(process, mailbox.looks.take_counted(), now_us)
@@ -155,7 +155,8 @@ class ValuePlan:
         function = module.function_at(frame.line) if module else None
         if module is not None and function is not None:
             found = (*found, *looked_at(module, function.first_line))
-        found = (*found, *self._callers.operands(frame))
+        # First: a line may have more operands than are looked at.
+        found = (*self._callers.operands(frame), *found)
         inputs, in_pairs = self._inputs_to_compare(frame)
         others = (operand for operand in found if operand not in inputs)
         found = [*to_compare(inputs, in_pairs=in_pairs), *others][:MOST_OPERANDS]

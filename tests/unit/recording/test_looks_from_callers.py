@@ -79,6 +79,18 @@ def test_another_name_of_an_attribute_is_the_attribute(tmp_path: Path, z: str, i
     assert told == ([(training.line, "z", array)] if is_asked else [])
 
 
+def test_where_the_caller_is_missed_too_another_line_of_its_function_is_asked(training: Training):
+    beside, before = (Frame(training.caller.file, "train", line) for line in (8, 7))
+    missed, met = {training.line, training.caller}, {beside, before}
+
+    assert list(training.looks.note(training.ways, missed, met)) == []
+    assert list(training.looks.note([*training.ways, [beside]], missed, met)) == [beside]
+
+    array = {"type": "numpy.ndarray", "shape": "400,4"}
+    told = list(training.looks.told(beside, {"agent.traces": array}))
+    assert told == [(training.line, "self.traces", array)]
+
+
 def test_it_is_asked_once(training: Training):
     training.note()
 
