@@ -36,7 +36,7 @@ _FIRST_FIXES: Final = 3
 """As many of the first findings as one sentence adds up."""
 
 _NARROW: Final = 0.05
-"""Width of a saved share up to which its likely value says no more."""
+"""Width of a saved share from which on its likely value is told."""
 
 _LEAST_TIMES: Final = 1.05
 """Least factor that is called a gain: a smaller one rounds to no more than the rate now."""
@@ -158,7 +158,7 @@ def share_saved(priced: PricedFinding) -> str:
 def likely(priced: PricedFinding) -> str:
     """``, likely 23 %``; empty where nothing is sure to be saved, where the range says as much, and where a try has measured it."""
     low, high = priced.saved_share
-    if priced.tried_share is not None or low < WORTH_LISTING or round(high - low, 6) <= _NARROW:
+    if priced.tried_share is not None or low < WORTH_LISTING or round(high - low, 6) < _NARROW:
         return ""
     return f", likely {percent(priced.likely_share)}"
 
