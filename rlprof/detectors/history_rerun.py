@@ -50,7 +50,8 @@ MOST_OF_ROW: Final = calibrated(
     "of one row of 64 nothing goes, 16 of 8 rows, 9 of 32",
     date="2026-11-29",
 )
-"""What stays of a network's call that is not recurrent, divided by its rows, besides ``MOST_OF_ANY``: calls and copies of what is kept."""
+"""Tokens' worth of time that stays of a call of a network that is not recurrent, divided by its rows, besides ``MOST_OF_ANY``: calls and copies of
+what is kept."""
 
 MOST_OF_ANY: Final = calibrated(
     4.0,
@@ -58,7 +59,7 @@ MOST_OF_ANY: Final = calibrated(
     source="benchmarks/replacements.py, as above",
     date="2026-11-29",
 )
-"""What stays of it with any number of rows."""
+"""The same with any number of rows."""
 
 LEAST_OF_ANY: Final = 1.0
 """And at least."""

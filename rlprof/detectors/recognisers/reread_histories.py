@@ -84,7 +84,7 @@ class RereadHistories(SteadySearch):
         return [*recurrent, *self._told(is_recurrent=False, but_for=claimed)]
 
     def _told(self, *, is_recurrent: bool, but_for: Collection[int]) -> list[RereadHistory]:
-        """Those of recurrent networks, or of others that none of ``but_for`` is in."""
+        """Return the histories of recurrent networks, or of others that none of ``but_for`` is in."""
         told: dict[Line, RereadHistory] = {}
         calls: dict[Line, list[ast.Call]] = {}
         taken: set[int] = set()
