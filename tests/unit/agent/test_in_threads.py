@@ -14,7 +14,7 @@ from rlprof.agent.inject.rlprof_agent.counted.direct import _AT_ONCE
 from rlprof.agent.inject.rlprof_agent.counted.dressing import original_of
 from rlprof.agent.inject.rlprof_agent.counted.in_threads import _LOOKED_AT
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, DIRECT, LOOKS
-from rlprof.agent.inject.rlprof_agent.counted.thread_share import WINDOW_TURNS
+from rlprof.agent.inject.rlprof_agent.counters import WINDOW_TURNS
 
 MANY = 5 * _LOOKED_AT
 TURN_NS = 10_000_000

@@ -13,10 +13,9 @@ import sys
 from _thread import allocate_lock
 
 from .. import layout
-from ..counters import so_far
+from ..counters import ThreadShare, so_far
 from ..real import os, time
 from .call_costs import HEEDING, IN_BETWEEN, LOOKING, longer_ns
-from .thread_share import ThreadShare
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
