@@ -109,7 +109,7 @@ if __name__ == "__main__":
         if node.frame.function == "work":
             by_file[node.frame.file] = by_file.get(node.frame.file, 0) + us
     # The first stacks come before anybody has told whose they are.
-    assert by_file.get(UNNAMED_FILE, 0) < 0.2 * by_file[str(script)]
+    assert by_file.get(UNNAMED_FILE, 0) < 0.5 * by_file[str(script)]
 
 
 def test_a_process_pool(write, rlprof_run):
