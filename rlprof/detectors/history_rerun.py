@@ -22,7 +22,7 @@ MOST_OF_LSTM: Final = calibrated(
     source="benchmarks/replacements.py, torch 2.13 on one thread, histories of 8 to 160 steps: 40 with a state of 1 × 64, 13 of 8 × 64",
     date="2026-11-27",
 )
-"""What stays of an LSTM's call at most: a small one takes its time for the call, and hardly any for a step."""
+"""Steps' worth of time that stays of an LSTM's call at most: a small one takes its time for the call, and hardly any for a step."""
 
 LEAST_OF_LSTM: Final = calibrated(
     3.0,

@@ -85,7 +85,7 @@ class _Question:
     sites: dict[_Site, set[int]] = field(default_factory=lambda: defaultdict(set))
     """With the nodes of the asked networks."""
     made_of: list[ast.expr] = field(default_factory=list)
-    """What it is written as at its sites, before variables are replaced by what they are made of, and after."""
+    """Forms of it at its sites, before variables are replaced by what they are made of, and after."""
     has_others: bool = False
 
 

@@ -300,14 +300,14 @@ def renew() -> None:
 
 
 class ThreadShare:
-    """How many of the calls that are counted other threads make than the first, whose turns tell of its own alone; told from what they count down
+    """Share of the counted calls that other threads make than the first, whose turns tell of its own alone; told from what they count down
     (``EventCounter.left``).
     """
 
     def __init__(self, counter: EventCounter, calls: list[int]) -> None:
         self._counter, self._calls = counter, calls
         self._left = 0
-        """What their calls count down, at the last turn, or when it was last set."""
+        """Count that their calls go down from, at the last turn, or when it was last set."""
         self._turns, self._theirs, self._before = 0, 0, 0
         """Turns of this window, calls of other threads in them, and all calls before it."""
         self._are_few = False
