@@ -31,7 +31,8 @@ LEAST_GROWN: Final = calibrated(
 """Growth of the time per step from the first quarter to the last, over that of all else: a crowded machine slows all alike."""
 
 STILL_GROWS: Final = 1.2
-"""The same from the second quarter to the last: learning that begins within the first, or a buffer that fills up, has come to an end by then."""
+"""The same from the second quarter to the last: learning that begins within the first, or a buffer that fills up, has come to an end by then.
+Each quarter has more than the one before it, too: a disk is slow at times."""
 
 LEAST_AT_FIRST: Final = 0.05
 """Part of the last quarter's time per step that the first has: what begins later does not grow, it begins."""
@@ -116,8 +117,8 @@ def _grows(line: _UserLine, profile: Profile) -> bool:
         own[0] >= LEAST_AT_FIRST * own[-1]
         and own[-1] >= LEAST_GROWN * own[0]
         and last >= LEAST_GROWN * first
+        and first < second < third < last
         and last >= STILL_GROWS * second
-        and third > first
     )
 
 
