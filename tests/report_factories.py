@@ -471,7 +471,6 @@ def a_story() -> Report:
             ),
             "memory": MemoryView(
                 peak_bytes=3.1e9,
-                peak_at_us=9 * SECOND,
                 is_shared_out=True,
                 processes=(
                     ProcessMemory(0, "main", 1.2e9, 1.1e9, MemoryTrend(2.4e9, 2.2e9, 2.6e9, 6.6e6, True)),

@@ -219,7 +219,7 @@ def _size(value: Value) -> int:
     """Bytes of an array: numpy's ``f4`` has 4 an item, torch's ``torch.float32`` as many."""
     dtype = value.fields.get("dtype", "")
     digits = int("".join(digit for digit in dtype if digit.isdigit()) or 8)
-    each = digits // 8 if dtype.startswith("torch.") else min(digits, 8)
+    each = digits // 8 if dtype.startswith("torch.") else min(digits, 16)
     return (value.numbers or 0) * max(1, each)
 
 

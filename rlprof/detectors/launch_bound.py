@@ -58,7 +58,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
     ):
         return
     # Python between two ops is not run when a graph is: a graph of the whole update saves that, too.
-    captured = launching + view.idle_us(IdleCause.OTHER) - GRAPH_GAP_US * facts.count
+    captured = max(0.0, launching + view.idle_us(IdleCause.OTHER) - GRAPH_GAP_US * facts.count)
     yield DeviceFinding(
         title="the GPU waits for the host to launch short kernels",
         saved_us=Range(RECOVERED.low * min(launching, captured), RECOVERED.high * captured),

@@ -15,7 +15,7 @@ from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
-from rlprof.model.profile import PhaseKind, Profile
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.workload import Workload, group, workloads
 from rlprof.source.lines import Line, UserLines
@@ -117,11 +117,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     threads = _threads_each(teams, profile)
     yield Finding(
-        detector=DETECTOR.id,
         title=f"{group(teams)} with {threads} compute threads "
         f"{'each share' if len(teams) > 1 else 'shares'} {_cores(profile)}"
         f"{' with other programs' if by_all > wanted else ''}",
-        phase=PhaseKind.STEADY,
         savings=(),
         locations=_locations(nodes, profile),
         evidence=tuple(_evidence(teams, wanted, by_all, profile)),

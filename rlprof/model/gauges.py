@@ -42,9 +42,6 @@ HOST_CPU_US: Final = "host_cpu_us"
 HOST_RUN_QUEUE: Final = "host_run_queue"
 """Threads of the whole machine that run or wait for a processor, ours among them."""
 
-HOST_CPU_PRESSURE_US: Final = "host_cpu_pressure_us"
-"""Time in which some thread of the machine waited for a processor."""
-
 HOST_MEMORY_AVAILABLE_BYTES: Final = "host_memory_available_bytes"
 """Memory that could still be taken: the machine's, or less where a control group limits it."""
 
@@ -85,7 +82,6 @@ SUMMED: Final = frozenset(
         READ_BYTES,
         WRITTEN_BYTES,
         HOST_CPU_US,
-        HOST_CPU_PRESSURE_US,
         HOST_THROTTLED_US,
     }
 )

@@ -86,7 +86,6 @@ class MemoryView:
 
     peak_bytes: float
     """Most of all processes together at one time."""
-    peak_at_us: int
     is_shared_out: bool
     """True if ``peak_bytes`` counts shared pages once; if not, it is at most so much."""
     processes: tuple[ProcessMemory, ...]
@@ -101,6 +100,3 @@ class MemoryView:
     """Lines of the processes that grew steadily, or of all where none did. The most grown first."""
     available_bytes: float | None = None
     """Memory that could still be taken at the end of the steady phase, on the machine or in its group."""
-    available_trend: MemoryTrend | None = None
-    total_bytes: float | None = None
-    """Memory of the machine."""

@@ -145,9 +145,6 @@ class Critical:
     in_step_us: int = 0
     """Part of ``wall_us`` that may go in proportion to the rest: of compute threads that wait for Python
     threads, and for cores that other programs have."""
-    bound_by: str = "threads"
-    """``threads``, or ``cpus`` when the host is saturated: then ``Profile.steady`` holds the CPU
-    time of every thread, and ``wall_us`` its sum."""
 
 
 @dataclass(frozen=True, slots=True)

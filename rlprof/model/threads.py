@@ -28,7 +28,6 @@ class ProcessThreads:
     python: float
     """Those that ran Python, on average: known to the sampler."""
     cpu_us: int
-    python_cpu_us: int
     run_queue_us: int
     """Python threads runnable without a CPU; of the others the kernel was not asked."""
     cores: float
@@ -50,12 +49,8 @@ class ThreadUse:
     """Length of the steady phase."""
     cores: float
     """Cores that the run may use: affinity and the control group's CPU quota count."""
-    host_cpu_us: int | None = None
-    """CPU time of the whole machine, others than the run included; None where not known."""
     host_run_queue: float | None = None
     """Threads of the machine that ran or waited for a processor, on average."""
-    cpu_pressure: float | None = None
-    """Part of the time in which some thread of the machine waited for a processor (PSI)."""
     throttled_us: int | None = None
     """Time in which the CPU quota kept the run from running; None where there is no quota."""
     settings: Mapping[str, str] = field(default_factory=dict)

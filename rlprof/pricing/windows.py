@@ -21,6 +21,7 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import TO_THE_GPU, Note, SyncSite
 from rlprof.pricing.ranking import rate_after
 from rlprof.pricing.traces import TraceFindings, find_in
+from rlprof.source.lines import Line, UserLines
 from rlprof.units import count, duration
 
 MOST_SITES: Final = 3
@@ -227,18 +228,6 @@ def _read_text(site: SyncSite) -> str:
 
 def _read_locations(sites: Sequence[SyncSite], profile: Profile) -> list[Location]:
     whole = sum(site.wait_us for site in sites) or 1
-    return [
-        Location(
-            site.file,
-            site.line,
-            site.function,
-            site.wait_us / whole,
-            _line_of(profile.sources.get(site.file, ""), site.line),
-        )
-        for site in sites
-    ]
-
-
-def _line_of(text: str, line: int) -> str:
-    lines = text.splitlines()
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    lines = UserLines.of(profile)
+    places = ((Line(site.file, site.line, site.function), site.wait_us) for site in sites)
+    return [Location(*line, us / whole, lines.text(line)) for line, us in places]

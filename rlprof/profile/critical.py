@@ -156,7 +156,6 @@ def describe_critical(
         torn_share=unlocated / busy if busy else 0.0,
         clock_only_share=_clock_only_share(recording, critical, times),
         in_step_us=min(_in_step_us(load), wall_us - located),
-        bound_by="cpus" if load.saturated else "threads",
     )
 
 

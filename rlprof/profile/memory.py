@@ -14,7 +14,6 @@ from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT, MemoryGrowth, Node, Recording, Window
 from rlprof.pace.times import importing_nodes
 from rlprof.source.lines import Line, UserLines
-from rlprof.units import whole_number
 
 BINS: Final = 30
 """Points that a series is reduced to, at equal distances: windows are short at the start of a run
@@ -64,10 +63,8 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
     trend = _trend(_sum_up(without_windows(recording, rss)), steady)
     is_growing = any(process.growth is not None for process in processes)
     available = _by_process(recording, names.HOST_MEMORY_AVAILABLE_BYTES).get(0, {})
-    total = recording.run.host.get("memory_bytes", "")
     return MemoryView(
         peak_bytes=sums[peak_window],
-        peak_at_us=recording.windows[peak_window].end_us,
         is_shared_out=len(rss) == 1 or all(process in pss for process in rss),
         processes=processes,
         trend=trend,
@@ -75,8 +72,6 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
         bytes_per_step=_per_step(trend, profile),
         lines=_grown_lines(growth_without_windows(recording, rss), profile, _growing(processes)),
         available_bytes=_last(available, steady),
-        available_trend=_trend(available, steady),
-        total_bytes=whole_number(total),
     )
 
 

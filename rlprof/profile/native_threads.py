@@ -40,7 +40,6 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
                     threads, python.count[process] / max(1, gauges.seen(names.THREADS, process))
                 ),
                 cpu_us=max(round(cpu_us.get(process, 0.0)), python.on_cpu_us[process]),
-                python_cpu_us=python.on_cpu_us[process],
                 run_queue_us=python.run_queue_us[process],
                 cores=min(cores, affinity.get(process, cores)),
             )
@@ -48,9 +47,7 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
         ),
         wall_us=gauges.wall_us,
         cores=cores,
-        host_cpu_us=_whole(gauges.sums(names.HOST_CPU_US).get(0)),
         host_run_queue=gauges.levels(names.HOST_RUN_QUEUE).get(0),
-        cpu_pressure=_share(gauges.sums(names.HOST_CPU_PRESSURE_US).get(0), gauges.wall_us),
         throttled_us=_whole(gauges.sums(names.HOST_THROTTLED_US).get(0)),
         settings=_settings(recording.run.environment),
     )
@@ -78,10 +75,6 @@ def _settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
-
-
-def _share(part: float | None, whole: int) -> float | None:
-    return None if part is None or not whole else part / whole
 
 
 def measure_gpus(recording: Recording, steady: Span | None) -> tuple[GpuUse, ...]:

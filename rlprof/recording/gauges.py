@@ -147,7 +147,6 @@ class GaugeReader:
     def _host_totals(self) -> Iterator[tuple[str, int]]:
         for name, total in (
             (names.HOST_CPU_US, host.busy_cpu_us()),
-            (names.HOST_CPU_PRESSURE_US, host.cpu_pressure_us()),
             (names.HOST_THROTTLED_US, self._groups.throttled_us()),
         ):
             if total is not None:

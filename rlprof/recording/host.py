@@ -19,7 +19,6 @@ from rlprof.recording.gpus.reader import GpuReader
 GIT_S = 1.0
 """For an answer of git: the training waits for it."""
 
-_SOME_TOTAL = re.compile(rb"some .*total=(\d+)")
 _AVAILABLE = re.compile(rb"MemAvailable:\s+(\d+) kB")
 
 
@@ -54,19 +53,6 @@ def busy_cpu_us() -> int | None:
     # user, nice, system, idle, iowait, irq, softirq; guests are in user already.
     user, nice, system, _, _, irq, softirq = map(int, fields[1:8])
     return (user + nice + system + irq + softirq) * procfs.CLOCK_TICK_US
-
-
-def cpu_pressure_us() -> int | None:
-    """Time in which some thread of the machine waited for a processor (µs, since it started).
-
-    None where the kernel does not keep pressure stall information (PSI).
-    """
-    try:
-        with open("/proc/pressure/cpu", "rb") as file:  # noqa: PTH123 - as above
-            found = _SOME_TOTAL.match(file.read())
-    except OSError:
-        return None
-    return int(found[1]) if found else None
 
 
 def run_queue() -> int | None:

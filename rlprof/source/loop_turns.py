@@ -74,7 +74,9 @@ def counted(loop: Loop) -> frozenset[str]:
 
 def is_short(loop: Loop) -> bool:
     match loop:
-        case ast.For(iter=ast.Call(args=[ast.Constant(value=int(turns))])):
+        case ast.For(
+            iter=ast.Call(func=ast.Name("range" | "trange"), args=[ast.Constant(value=int(turns))])
+        ):
             return turns <= FEW
     return False
 

@@ -229,7 +229,8 @@ def is_called_a_file(name: str) -> bool:
 
 def is_for_writing(call: ast.Call) -> bool:
     """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
-    positional = call.args[:1] if len(call.args) == 1 else call.args[1:2]
+    is_of_path = isinstance(call.func, ast.Attribute) and len(call.args) == 1
+    positional = call.args[:1] if is_of_path else call.args[1:2]
     given = [*positional, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     return any(
         isinstance(argument, ast.Constant)

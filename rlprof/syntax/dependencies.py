@@ -266,7 +266,10 @@ class _Reading:
 
 
 def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
-    return [argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
+    """The names of a function's parameters: those by position in their order first, ``*`` and ``**`` last."""
+    given = node.args
+    rest = (each for each in (given.vararg, given.kwarg) if each is not None)
+    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
 
 
 @lru_cache(maxsize=4096)

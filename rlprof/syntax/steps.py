@@ -12,8 +12,6 @@ from rlprof.syntax.nodes import calls_in, given_to, single_targets, targets_of, 
 from rlprof.syntax.operands import steps_to
 from rlprof.syntax.steps_in_lists import StepCall, listed_steps
 
-_FEWEST_RESULTS: Final = 3
-"""Observation, reward, end."""
 _MOST_ROUNDS: Final = 8
 """Assignments that one value goes through before it is an action."""
 _MOST_CALLS: Final = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -13,8 +13,6 @@ from rlprof.syntax.module import (
     Function,
     SourceModule,
     Statement,
-    called_name,
-    receiver,
     variables_assigned,
 )
 from rlprof.syntax.nodes import assigned, items_of, nodes_in
@@ -128,13 +126,8 @@ def is_changed(module: SourceModule, function: Function | None, target: ast.expr
     return function in changed.get(ast.unparse(target), ())
 
 
-def changed_by(
-    statements: Sequence[Statement], own_methods: Container[str] = ()
-) -> Mapping[str, Collection[Function | None]]:
-    """Return what ``statements`` change in place, as written, with the functions that do it.
-
-    ``own_methods``: names that classes of the program give to methods, too: ``agent.update()`` is none of a dictionary's.
-    """
+def changed_by(statements: Sequence[Statement]) -> Mapping[str, Collection[Function | None]]:
+    """Return what ``statements`` change in place, as written, with the functions that do it."""
     found: dict[str, set[Function | None]] = defaultdict(set)
     for statement in statements:
         targets: list[ast.expr] = []
@@ -146,8 +139,7 @@ def changed_by(
                 targets += (part for part in parts if isinstance(part, ast.Subscript))
         for node in statement.walk():
             if isinstance(node, ast.Call):
-                is_own = called_name(node) in own_methods and isinstance(receiver(node), ast.Name)
-                targets += () if is_own else written_by(node)
+                targets += written_by(node)
             elif isinstance(node, ast.Attribute) and node.attr == "data":
                 targets.append(node.value)  # torch counts no change through it.
         for changed in targets:

@@ -199,7 +199,7 @@ class ProgramNames:
     def _define_function(
         self, node: FunctionNode, scope: NameScope, prefix: str, of_class: ast.ClassDef | None
     ) -> None:
-        parameters, nodes = tuple(_parameters(node)), _own_nodes(node.body)
+        parameters, nodes = tuple(arguments_of(node)), _own_nodes(node.body)
         elsewhere = {
             name
             for inner in nodes
@@ -235,8 +235,7 @@ class ProgramNames:
                 self.attributes.add(name)
                 if is_foreign:
                     self._of_foreign.add(name)
-                if value is not None:
-                    self.given[name].append((value, inside))
+                self.given[name].append((value, inside))
         self._define(node.body, inside, f"{prefix}{node.name}.<locals>.", None)
 
     def _note_uses(self, module: SourceModule) -> None:
@@ -270,29 +269,12 @@ def _attributes_given(
 ) -> Iterator[tuple[str, ast.expr | None]]:
     """Yield the attributes that a method gives to its object, with their values where the source shows these."""
     for inner in ast.walk(node):
-        match inner:
-            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
-                if name in own:
-                    yield attribute, None
-            case ast.Assign() | ast.AnnAssign():
-                for each in assigned(inner):
-                    target = each.target
-                    if (
-                        isinstance(target, ast.Attribute)
-                        and isinstance(target.value, ast.Name)
-                        and target.value.id in own
-                    ):
-                        yield target.attr, each.value
-
-
-def _parameters(node: FunctionNode) -> Iterator[str]:
-    """Yield their names, in their order."""
-    arguments = node.args
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        yield each.arg
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            yield rest.arg
+        added = ((inner.target, inner.value),) if isinstance(inner, ast.AugAssign) else ()
+        for target, value in (*_pairs(inner), *added):
+            for each in single_targets(target):
+                match each:
+                    case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in own:
+                        yield attribute, value
 
 
 def _variables(nodes: Iterable[ast.AST]) -> frozenset[str]:

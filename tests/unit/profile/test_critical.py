@@ -36,7 +36,7 @@ def test_the_process_that_steps_is_critical():
 
     assert profile.critical.threads == {1}
     assert profile.critical.wall_us == 10 * SECOND
-    assert profile.critical.bound_by == "threads"
+    assert not profile.load.saturated
 
 
 def test_all_workers_that_step_are_critical():
@@ -113,7 +113,7 @@ def test_a_saturated_host_is_bound_by_its_cpus():
 
     profile = build_profile(run.recording())
 
-    assert profile.critical.bound_by == "cpus"
+    assert profile.load.saturated
     assert share(profile, "train.py:40") == pytest.approx(0.47, abs=0.005)
 
 
@@ -122,7 +122,7 @@ def test_as_many_busy_workers_as_cores_do_not_saturate():
     for name in ("one", "two"):
         run.process(name, steps=500).spends(10.0, "train.py:12 step", cpu=0.99)
 
-    assert build_profile(run.recording()).critical.bound_by == "threads"
+    assert not build_profile(run.recording()).load.saturated
 
 
 def test_a_loaded_machine_is_not_a_saturated_run():
@@ -130,7 +130,7 @@ def test_a_loaded_machine_is_not_a_saturated_run():
     run = on_cores(a_run(), 2).process("main", steps=500)
     run.spends(10.0, "train.py:12 step", cpu=0.5)
 
-    assert build_profile(run.recording()).critical.bound_by == "threads"
+    assert not build_profile(run.recording()).load.saturated
 
 
 def test_cpu_time_of_threads_that_are_not_python_s_is_never_for_sale():
@@ -143,7 +143,7 @@ def test_cpu_time_of_threads_that_are_not_python_s_is_never_for_sale():
 
     profile = build_profile(replace(recording, gauges=gauges))
 
-    assert profile.critical.bound_by == "cpus"
+    assert profile.load.saturated
     assert share(profile, "train.py:12") == pytest.approx(0.2)
 
 

@@ -98,7 +98,7 @@ def test_memory_says_how_shared_pages_are_counted():
             ProcessMemory(number, "worker", peak_mib * MIB, None, None)
             for number, peak_mib in enumerate(peaks_mib)
         )
-        view = MemoryView(400 * MIB, 0, is_shared_out, rows, None)
+        view = MemoryView(400 * MIB, is_shared_out, rows, None)
         processes = [a_process(1000 + number, "worker") for number in range(len(rows))]
         report = a_report(processes=processes, seen={"memory": view})
         return unglued(dict(run_facts(report))["Memory"])
@@ -121,7 +121,7 @@ def test_lines_where_memory_grew_are_those_that_did_not_just_run():
     trend = MemoryTrend(3_600.0 * MIB, 0.0, 0.0, 0.0, is_steady=True)
 
     def told(is_growing: bool) -> str:
-        view = MemoryView(400 * MIB, 0, True, (), trend, is_growing=is_growing, lines=lines)
+        view = MemoryView(400 * MIB, True, (), trend, is_growing=is_growing, lines=lines)
         return facts(memory=view)["Memory"]
 
     assert told(True) == "peak 400.0 MiB; grows by 3.5 GiB an hour; train.py:5 30 % of the growth"
