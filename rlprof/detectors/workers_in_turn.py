@@ -18,6 +18,7 @@ from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.values import value_of
+from rlprof.syntax.bound_inputs import arguments_given
 from rlprof.syntax.imports import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
@@ -316,18 +317,11 @@ def _handed(
     worker: ast.expr, function: Function, module: SourceModule, line: int
 ) -> _Request | None:
     """Return the request as a line sees it that calls ``function``: of the call's object, or of what it is given."""
-    name = root_name(worker)
-    parameters = [
-        parameter.arg for parameter in (*function.node.args.posonlyargs, *function.node.args.args)
-    ]
-    if name not in parameters:
-        return None
-    position = parameters.index(name) - bool(function.class_name)
     for statement in module.statements_at(line):
         for call in statement.calls():
             if called_name(call) == function.node.name:
-                given = call.args[position : position + 1] if position >= 0 else [receiver(call)]
-                handed = given[0] if given else None
+                given = arguments_given(module, call, function) or {}
+                handed = given.get(root_name(worker))
                 return _Request(handed, call, (call,)) if handed is not None else None
     return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -134,7 +134,7 @@ class TemplateMaker:
             return "%s"
         match = _NUMBER.fullmatch(spec) or _WHOLE.fullmatch(spec)
         if match is not None:
-            if not all(is_number(name) or name in _ARRAYS for name in types):
+            if not self._is_number(value, types):
                 raise CannotFixError("a format of its message is not one of plain numbers")
             if match["align"] and match["zero"]:
                 raise CannotFixError(f"% has no format {spec}")
@@ -144,6 +144,13 @@ class TemplateMaker:
         if spec.endswith("s") or types == {"str"}:
             return f"%{self._padded(spec, 's')}"
         raise CannotFixError(f"% has no format {spec}")
+
+    @staticmethod
+    def _is_number(value: cst.BaseExpression, types: Collection[str]) -> bool:
+        match value:
+            case cst.Call(func=cst.Name(name)) if name in _GIVES_NUMBER:
+                return True
+        return bool(types) and all(is_number(name) or name in _ARRAYS for name in types)
 
     @staticmethod
     def _padded(spec: str, conversion: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import held_codes
@@ -53,6 +55,19 @@ def test_a_module_of_many_functions_is_not_taken_for_data():
     codes.hold(compile(functions, "module.py", "exec"))
 
     assert not codes.are_too_many
+
+
+def test_a_large_table_is_not_copied():
+    codes, code = HeldCodes(), a_code(tuple(range(1_000_000)))
+    tracemalloc.start()
+    try:
+        codes.hold(code)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert codes.are_too_many
+    assert most < 100_000, "a copy of it has 8 MB"
 
 
 def test_data_beyond_what_is_looked_at_counts_like_the_rest():

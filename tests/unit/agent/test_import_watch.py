@@ -52,6 +52,22 @@ def test_spec_and_loader_are_those_of_an_unwatched_import(watch, tmp_path):
     assert vars(module.__loader__) == vars(plain.loader)
 
 
+def test_finders_in_front_are_asked_once(watch, tmp_path):
+    (tmp_path / "maze.py").write_text("ready = True\n")
+    seen, asked = watch("maze"), []
+
+    class Notes:
+        @staticmethod
+        def find_spec(name, *_):
+            asked.append(name)
+
+    sys.meta_path.insert(0, Notes)
+    importlib.import_module("maze")
+
+    assert asked == ["maze"]
+    assert len(seen) == 1
+
+
 def test_who_only_asks_for_a_spec_finds_nothing_of_it(watch, tmp_path):
     (tmp_path / "maze.py").write_text("ready = True\n")
     seen = watch("maze")

@@ -44,6 +44,10 @@ POOL = Script(
             for conn, action in zip(self.conns, actions):
                 seen = ask(conn, action)
 
+        def by_name(self, actions):
+            for conn, action in zip(self.conns, actions):
+                seen = ask(action=action, conn=conn)
+
         def pipeline(self, x):
             for conn in self.conns:
                 conn.send(x)
@@ -139,6 +143,11 @@ STACKS = {
         POOL.at("return conn.recv()", "ask"),
         RECV,
     ),
+    "by_name": (
+        POOL.at("conn=conn", "Pool.by_name"),
+        POOL.at("return conn.recv()", "ask"),
+        RECV,
+    ),
     "all_first": (POOL.at("return [conn.recv()", "Pool.all_first"), RECV),
     "answer_first": (POOL.at("obs = conn.recv()", "Pool.answer_first"), RECV),
     "over_time": (POOL.at("self.env.step(action)", "Pool.over_time"), *ASK, RECV),
@@ -174,7 +183,7 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, POOL)
 
 
-@pytest.mark.parametrize("function", ["in_turn", "by_number", "proxies", "handed"])
+@pytest.mark.parametrize("function", ["in_turn", "by_number", "proxies", "handed", "by_name"])
 def test_workers_that_are_asked_one_after_the_other(function):
     (finding,) = found(a_training(function))
 

@@ -55,6 +55,7 @@ def test_values_are_handed_to_the_logger(call, new):
         'logger.debug(f"q {state.sum()}")',
         'logger.debug("q %s", str(state))',
         'logger.debug(f"q {unseen}")',
+        'logger.debug(f"q {unseen:.2f}")',
         'logger.debug(f"q {reward:,}")',
         'logger.debug(f"q {n=}")',
         'logger.debug(f"q {n:{n}}")',

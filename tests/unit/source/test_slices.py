@@ -288,6 +288,10 @@ def test_what_is_given_a_network_of_torch_is_one(given):
     assert "told = self.critic(turn)" in needless(text)
     unknown = text.replace(given, "start(4)")
     assert "told = self.critic(turn)" not in needless(unknown)
+    replaced = text.replace(
+        "def act(self):", "def act(self):\n                self.critic += start(4)"
+    )
+    assert "told = self.critic(turn)" not in needless(replaced)
 
 
 def test_a_method_whose_name_a_channel_has_too_may_be_the_channels():

@@ -42,6 +42,12 @@ def test_finds_what_takes_a_tensor_apart(body, line, tensor):
     assert loops(body)[line].tensor == tensor
 
 
+def test_rows_by_a_number_are_not_few():
+    body = "for i in t.argmax(1):\n    x[i] = t[i] ** 2"
+
+    assert loops(body)["x[i] = t[i] ** 2"].tensor == "t.argmax(1)"
+
+
 LOOKED_AT = """
 def centred(self, g):
     return self.join([(one - self.mean) for one in g])

@@ -67,6 +67,21 @@ def test_a_function_depends_on_what_those_of_the_file_depend_on_that_it_calls():
     assert {operand.text for operand in found.inputs} == {"GAIN", "self.links", "first"}
 
 
+def test_what_a_default_takes_is_no_parameter():
+    found = around("""
+        q = 1
+
+        def best(x, key=lambda q: -q):
+            return x + q
+
+        def doubled(x):
+            return best(x) * 2  #
+    """)
+
+    assert found is not None
+    assert [operand.text for operand in found.inputs] == ["x", "q"]
+
+
 def test_the_shape_of_an_array_is_the_array():
     found = around("""
         def ramp(values):

@@ -40,14 +40,19 @@ class HeldCodes:
 
 def _bytes_of(code: CodeType) -> int:
     """Return the bytes of all constants, also in those that hold others: tuples, sets, and the code of functions within."""
-    held, total = [*code.co_consts], 0
-    for count, constant in enumerate(held):
-        if count >= _MOST_CONSTANTS:
-            return total * len(held) // count
-        total += getsizeof(constant)
-        kind = type(constant)
-        if kind is tuple or kind is frozenset:
-            held += constant
-        elif kind is type(code):
-            held += constant.co_consts
+    held, total = [code.co_consts], 0
+    constants, of_all = 0, len(code.co_consts)
+    for each in held:
+        for constant in each:
+            if constants >= _MOST_CONSTANTS:
+                return total * of_all // constants
+            constants += 1
+            total += getsizeof(constant)
+            kind = type(constant)
+            if kind is type(code):
+                constant = constant.co_consts
+            elif kind is not tuple and kind is not frozenset:
+                continue
+            held.append(constant)
+            of_all += len(constant)
     return total

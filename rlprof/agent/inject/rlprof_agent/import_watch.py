@@ -51,8 +51,11 @@ class ImportWatch:
         # Who only asks for a spec may pickle it, or compare it with another.
         if act is None or not _is_imported(sys._getframe(1)):
             return None
+        is_behind = False
         for finder in sys.meta_path:
-            if finder is self:
+            if not is_behind:
+                # Those before this one were asked.
+                is_behind = finder is self
                 continue
             find = getattr(finder, "find_spec", None)
             if find is None:

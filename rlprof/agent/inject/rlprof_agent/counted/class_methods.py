@@ -37,6 +37,8 @@ _HOOK = "__init_subclass__"
 _CO_GENERATORS, _CO_COROUTINE = 32 | 512, 128
 
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
+_MOST_TOLD = 256
+"""Codes of methods of which it is kept what looks have told."""
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
 """Names of types of functions that Cython, pybind11 and nanobind make."""
 
@@ -63,6 +65,11 @@ class CountedMethods:
         """Weak references to functions that look at each call: those that classes have, and those that the program holds on to."""
         self._made: dict[Any, dict[int, Any]] = {}
         """Functions that count in the place of a method, by the way."""
+        self._cells: dict[Any, Any] = {}
+        self._gone: list[Any] = []
+        """Cells of what counts directly, by weak references, and those of them whose functions have gone with their classes."""
+        self._told: dict[Any, Any] = {}
+        """What looks have told of the last function of each code: a program may make a class anew for each of its environments."""
 
     def install(self) -> None:
         for each in _with_subclasses(self._base):
@@ -80,10 +87,11 @@ class CountedMethods:
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``."""
+        self._add_of_the_gone()
         for looking in self._all_looking():
             direct.add_what_is_left(looking, self._counter)
             if way == DIRECT:
-                direct.put_directly(looking, self._counter)
+                self._put_directly(looking)
             else:
                 direct.put_looking(looking)
         known = {id(original_of(looking)) for looking in self._all_looking()}
@@ -109,12 +117,17 @@ class CountedMethods:
         """In a forked child: what the parent had counted, and not added yet, is the parent's."""
         for looking in self._all_looking():
             direct.forget_what_is_left(looking)
+        for gone in self._gone:
+            self._cells.pop(gone)
+        self._gone.clear()
 
     def let_go(self) -> None:
         """Tell what was counted, and hold no function of the program's any more: each has all of its module."""
+        self._add_of_the_gone()
         for looking in self._all_looking():
             direct.add_what_is_left(looking, self._counter)
         self._made.clear()
+        self._told.clear()
 
     def _put_in(self, owner: type, way: int, known: set[int]) -> None:
         """``known`` are the numbers of functions that are counted by now."""
@@ -128,11 +141,13 @@ class CountedMethods:
             wanted = given_back(now) if is_ours else now
             if not is_ours and self._way != AWAY and id(now) not in known:
                 # The program has put another there, which may call the one before.
+                self._told.clear()
                 for looking in self._all_looking():
                     direct.forget(looking)
-            if direct.looks(now):
+            looking = direct.looking_behind(now)
+            if looking is not None:
                 # It comes back, with what it has told.
-                self._made.setdefault(wanted, {}).setdefault(LOOKS, now)
+                self._made.setdefault(wanted, {}).setdefault(LOOKS, looking)
             if way == DIRECT and is_ours:
                 wanted = direct.in_place(now)
             elif way in (BRIEF, LOOKS):
@@ -140,10 +155,33 @@ class CountedMethods:
             put_in_class(owner, name, wanted)
 
     def _looking_at(self, original: Any) -> Any:
-        """Make what looks at each call of ``original``."""
+        """Make what looks at each call of ``original``; it knows what others of its code have told."""
         looking = counting(original, self._counter)
         self._looking.append(ref(looking))
+        code = getattr(original, "__code__", None)
+        if code is not None:
+            told = direct.told_by(looking, self._told.get(code))
+            if len(self._told) >= _MOST_TOLD:
+                self._told.clear()
+            self._told[code] = told
         return looking
+
+    def _put_directly(self, looking: Any) -> None:
+        direct.put_directly(looking, self._counter)
+        if (found := direct.cells_of(looking)) is not None:
+            directly, *cells = found
+            kept = ref(directly, self._gone.append)
+            if kept not in self._cells:
+                self._cells[kept] = cells
+
+    def _add_of_the_gone(self) -> None:
+        """Add what was counted directly, and not told yet, in classes that the program has let go of."""
+        while self._gone:
+            try:
+                cells = self._cells.pop(self._gone.pop())
+            except (IndexError, KeyError):
+                return  # Another thread does.
+            self._counter.add(*direct.taken_out_of(*cells))
 
     def _all_looking(self) -> list[Any]:
         found = [looking for each in self._looking if (looking := each()) is not None]
@@ -192,14 +230,17 @@ class CountedMethods:
                     continue
                 # A library whose vector environments are environments: as such they count more.
                 original = original_of(original)
+            looking = self._looking_at(original)
             try:
-                put_in_class(owner, name, self._looking_at(original))
+                put_in_class(owner, name, looking)
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
             self._keep(owner)
-        if self._turns is not None and self._turns.way == DIRECT:
-            # It may be called by what counts directly.
-            self._turns.begin()
+            if self._turns is not None and self._turns.way == DIRECT:
+                # It may be called by what counts directly.
+                self._add_of_the_gone()
+                self._put_directly(looking)
+                put_in_class(owner, name, direct.in_place(looking))
 
     def _keep(self, owner: type) -> None:
         # In C, as in ``EventCounter``.

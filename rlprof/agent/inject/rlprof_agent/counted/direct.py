@@ -49,9 +49,25 @@ def heeded(looking: Any) -> tuple[int, int]:
     return calls if tally[3] else 0, calls
 
 
-def looks(function: Any) -> bool:
-    """Tell whether ``function`` looks at each call."""
-    return _tally_of(function) is not None
+def looking_behind(function: Any) -> Any:
+    """Return ``function`` where it looks at each call, and where it counts directly what looked in its place; else None."""
+    if not is_counting(function):
+        return None
+    return function if _tally_of(function) is not None else closed_over(function, "looking")
+
+
+def told_by(looking: Any, before: Any) -> Any:
+    """Return where ``looking`` notes what it is told by its calls, which goes on from what another one was told ``before``; None where it notes
+    nothing.
+    """
+    tally = _tally_of(looking)
+    if tally is None:
+        return None
+    callers = closed_over(looking, "callers")
+    if before is not None:
+        tally[:] = before[0]
+        callers.update((number, [*calls]) for number, calls in before[1].items())
+    return tally, callers
 
 
 def put_directly(looking: Any, counter: EventCounter) -> None:
@@ -195,10 +211,22 @@ def put_in_place(
 
 def taken_from(directly: Any) -> tuple[int, int]:
     """Return the calls that it has counted since it last told of them, and how many more steps these were; it forgets them."""
-    made, more = cell_of(directly, "made"), cell_of(directly, "more")
+    return taken_out_of(cell_of(directly, "made"), cell_of(directly, "more"))
+
+
+def taken_out_of(made: Any, more: Any) -> tuple[int, int]:
+    """The same of its cells."""
     taken = made.cell_contents, more.cell_contents
     made.cell_contents = more.cell_contents = 0
     return taken
+
+
+def cells_of(looking: Any) -> Any:
+    """Return what counts directly in the place of ``looking``, and the cells in which it counts; None where that is not made."""
+    directly = _directly_of(looking)
+    if directly is None:
+        return None
+    return directly, cell_of(directly, "made"), cell_of(directly, "more")
 
 
 def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
+from _weakref import ref
 from sys import _getframe
 from types import FunctionType
 
@@ -56,7 +57,7 @@ _ARRAYS = ("numpy.ndarray", "torch.Tensor")
 
 
 _MOST_KEPT, _MOST_OTHERS = 64, 4
-"""Classes of modules, and those that a program may make ever anew: they are held with all that they refer to."""
+"""Classes of modules, and those that a program may make ever anew, that are counted at a time."""
 _found: list[OwnEnvironment] = []
 _calls = [0]
 _turns: Optional[PartTime] = None
@@ -65,7 +66,10 @@ _is_aside = False
 
 
 class OwnEnvironment:
-    """The method of one class, counted where certain lines call it."""
+    """The method of one class, counted where certain lines call it.
+
+    It holds neither the class nor a function: the program may let go of a class that it has made anew, with all that this refers to.
+    """
 
     def __init__(self, owner: type, name: str, original: Any, counter: EventCounter) -> None:
         self.size = 0
@@ -77,26 +81,50 @@ class OwnEnvironment:
         """Code and lines that were asked for: to find their instructions takes 60 µs, and the recorder asks again and again."""
         self._codes: list[CodeType] = []
         """Kept, so that their numbers are nobody else's."""
-        self._owner, self._name, self.original = owner, name, original
+        self._owner, self._name, self._original = ref(owner), name, ref(original)
+        self.is_of_a_module = is_of_a_module(original)
         self._counter = counter
         self.others = [0]
         """Calls from other places."""
         self.sizes: dict[int, int] = {}
         """None of objects: all of the class are of one size."""
-        self._ways = {
-            AWAY: original,
-            BRIEF: counting_in_brief(original, counter, _calls),
-            LOOKS: _counted(original, self, counter),
-        }
-        self._ways[DIRECT] = counting_directly(original, self, self._ways[LOOKS], {})
+        self._made: dict[int, Any] = {}
+        """Weak references to the functions that count, by the way: the class holds the one that stands in it."""
+
+    @property
+    def is_there(self) -> bool:
+        """True while the program has the class and its method."""
+        return self._owner() is not None and self._original() is not None
+
+    def _in_way(self, way: int, original: Any) -> Any:
+        if way == AWAY:
+            return original
+        made = self._made_in(way)
+        if made is None:
+            if way == BRIEF:
+                made = counting_in_brief(original, self._counter, _calls)
+            elif way == LOOKS:
+                made = _counted(original, self, self._counter)
+            else:
+                made = counting_directly(original, self, self._in_way(LOOKS, original), {})
+            self._made[way] = ref(made)
+        return made
+
+    def _made_in(self, way: int) -> Any:
+        """Return the function that counts in a way, if it is there."""
+        made = self._made.get(way)
+        return None if made is None else made()
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
         """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
         asked = id(code), first, last
         if asked in self._asked:
             return
+        owner, original = self._owner(), self._original()
+        if owner is None or original is None:
+            return
         if not self.places:
-            put_in_class(self._owner, self._name, self._ways[LOOKS])
+            put_in_class(owner, self._name, self._in_way(LOOKS, original))
             _take_turns(self._counter)
         self._asked.add(asked)
         lines = range(first, last + 1)
@@ -107,33 +135,41 @@ class OwnEnvironment:
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``, unless the program has put something else in its place."""
-        wanted = self._ways[way]
-        if _is_aside or (self.is_judged and not self.size):
-            wanted = self.original
-        now = names_of(self._owner).get(self._name)
+        owner, original = self._owner(), self._original()
+        if owner is None or original is None:
+            return
+        is_bare = _is_aside or (self.is_judged and not self.size)
+        now = names_of(owner).get(self._name)
         is_in_place = self.has(now)
-        directly = self._ways[DIRECT]
-        self.add(*taken_from(directly))
-        # What the program has replaced, and calls, looks from where: the place is another now.
-        put_in_place(directly, way == DIRECT and is_in_place)
+        wanted = self._in_way(AWAY if is_bare else way, original)
+        directly = self._made_in(DIRECT)
+        if directly is not None:
+            self.add(*taken_from(directly))
+            # What the program has replaced, and calls, looks from where: the place is another now.
+            put_in_place(directly, way == DIRECT and is_in_place)
         if now is not wanted and is_in_place:
-            if now is not self.original:
+            if now is not original:
                 given_back(now)
-            if wanted is not self.original:
-                handed_on(self.original, wanted)
-            put_in_class(self._owner, self._name, wanted)
+            if wanted is not original:
+                handed_on(original, wanted)
+            put_in_class(owner, self._name, wanted)
 
     def has(self, function: Any) -> bool:
         """Tell whether it is the method, or counts it."""
-        return any(function is each for each in self._ways.values())
+        made = [self._original(), *(each() for each in self._made.values())]
+        return function is not None and any(function is each for each in made)
 
     def forget_what_is_left(self) -> None:
         """In a forked child: what the parent had counted, and not added yet, is the parent's."""
-        taken_from(self._ways[DIRECT])
+        directly = self._made_in(DIRECT)
+        if directly is not None:
+            taken_from(directly)
 
     def let_go(self) -> None:
         """Tell what was counted."""
-        self.add(*taken_from(self._ways[DIRECT]))
+        directly = self._made_in(DIRECT)
+        if directly is not None:
+            self.add(*taken_from(directly))
 
     def is_clear(self) -> bool:
         """Tell whether all calls ever were steps, as far as was looked."""
@@ -189,8 +225,9 @@ def _take_turns(steps: EventCounter) -> None:
         aside.takes_part(sys.modules[__name__])
         _turns = PartTime(steps, _calls, cost_of_a_call(steps, _calls))
         _turns.parts = _found
+    _found[:] = [own for own in _found if own.is_there]
     for stays, most in ((True, _MOST_KEPT), (False, _MOST_OTHERS)):
-        alike = [own for own in _found if is_of_a_module(own.original) is stays]
+        alike = [own for own in _found if own.is_of_a_module is stays]
         for oldest in alike[:-most]:
             oldest.put(AWAY)
             _found.remove(oldest)

@@ -178,8 +178,8 @@ class PartTime:
         self.changes = 0
         """How often the way was changed."""
         self._lock = allocate_lock()
-        self._put_ns = 0.0
-        """CPU time to change the way."""
+        self._put_ns, self._turn_ns = 0.0, 0
+        """CPU time to change the way, and of the last turn."""
         self._pace: Any = None
         """Steps in a ns of the program's own; None before the first turn in brief."""
         self._steps, self._among = 0.0, 0.0
@@ -251,6 +251,7 @@ class PartTime:
         elif not self._is_whole:
             self._is_whole = True
         elif own_ns > 0:
+            self._turn_ns = own_ns
             self._turns_ns += own_ns
             self._until_sum -= 1
             if self._until_sum > 0:
@@ -259,7 +260,7 @@ class PartTime:
             # Fewer than before where those of an evaluation were taken out.
             self._learn(max(0, steps - before[0]), calls - before[1], self._turns_ns)
             self._turns_ns = 0
-            self._put_after(own_ns)
+            self._put_after()
             stays = not self._is_dear or self.threads.is_heeded
             self._until_sum = AT_ONCE if self.way == LOOKS and stays else 1
         self._seen = self._counts()
@@ -297,7 +298,7 @@ class PartTime:
         self._cost += part * (calls * on_average_ns / own_ns - self._cost)
         self._looking_cost += part * (calls * looking_ns / own_ns - self._looking_cost)
 
-    def _put_after(self, own_ns: int) -> None:
+    def _put_after(self) -> None:
         """Go on in another way after a turn that was counted."""
         cost, most = self._cost, self._most_cost
         if self._rests:
@@ -308,7 +309,7 @@ class PartTime:
         if self.way == LOOKS and is_cheap and self._looking_cost > most and self.is_clear:
             self.count_directly()
             return
-        wanted = (cost + 2 * self._put_ns / own_ns) / most if cost > most else 0.0
+        wanted = cost / most + self._turns_of_a_change if cost > most else 0.0
         self._left = self._drawn_turns(min(wanted, _MOST_TURNS))
         is_bound = is_elsewhere or self._looking > 0
         if self._left > 0 and self._pace is not None and not is_bound:
@@ -320,7 +321,7 @@ class PartTime:
 
     def count_directly(self) -> None:
         """Leave the looks out for some turns."""
-        self._left = self._drawn_turns(_DIRECT_TURNS)
+        self._left = self._drawn_turns(max(_DIRECT_TURNS, self._turns_of_a_change))
         self.put(DIRECT)
 
     def _drawn_turns(self, on_average: float) -> int:
@@ -330,6 +331,11 @@ class PartTime:
         self._drawn = drawn_after(self._drawn)
         turns = on_average * rarer_after(self.changes)
         return round(as_part(self._drawn) * 2 * (turns - 1))
+
+    @property
+    def _turns_of_a_change(self) -> float:
+        """How many turns are to pass between two changes of the way there and back, for what these cost."""
+        return 2 * self._put_ns / max(1, self._turn_ns) / self._most_cost
 
     @property
     def _rests(self) -> bool:

@@ -74,6 +74,10 @@ def _on_loan(pool: Any, free: list[Any]) -> Any:
     return lent
 
 
+_BEFORE_INITIALIZER = 2
+"""Arguments of an executor by position before its initializer: workers and the context."""
+
+
 def keep_executors(module: ModuleType, reached: Reached) -> None:
     """The same of executors. ``module`` is ``concurrent.futures.process``."""
     names: Any = vars(module)
@@ -95,18 +99,23 @@ def keep_executors(module: ModuleType, reached: Reached) -> None:
                 self._rlprof_key = _key(given, options)
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-            is_whole = not self._broken and self._initializer is None and not cancel_futures
+            is_whole = not self._broken and self._rlprof_key and not cancel_futures
             if type(self) is not ProcessPoolExecutor or not is_whole:
                 super().shutdown(wait, cancel_futures=cancel_futures)
                 return
             if wait:
                 wait_for([item.future for item in list(self._pending_work_items.values())])
-            free.setdefault(self._rlprof_key, []).append(self)
+            waiting = free.setdefault(self._rlprof_key, [])
+            if self not in waiting:
+                waiting.append(self)
 
     names["ProcessPoolExecutor"] = ProcessPoolExecutor
 
 
-def _key(given: Any, options: dict[str, Any]) -> Any:
+def _key(given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """By what an executor that is made so can be found again; None where it cannot: an initializer may set each up for its round alone."""
+    if len(given) > _BEFORE_INITIALIZER or "initializer" in options or "initargs" in options:
+        return None
     return os.getpid(), given, tuple(sorted(options.items()))
 
 
