@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import sys
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from rlprof.agent.inject.rlprof_agent.counted.own_environments import (
     find,
     steps_of,
 )
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
 from rlprof.agent.inject.rlprof_agent.layout import COUNTED_FILE
 
 Transition = namedtuple("Transition", "seen gain over")
@@ -219,6 +222,28 @@ def test_a_class_made_anew_each_time_is_left_alone(monkeypatch):
     sampled(monkeypatch, "advance", lambda: Local().advance(1))
 
     assert caught == [None]
+
+
+def test_a_class_that_the_program_lets_go_of_is_gone(monkeypatch):
+    def a_stage() -> tuple[ref[Any], ...]:
+        def advance(self: Any, move: int) -> Any:
+            probe()
+            return [1.0], float(move), False
+
+        stage = type("Stage", (World,), {"advance": advance})
+        sampled(monkeypatch, "advance", lambda: stage().advance(1))
+        return ref(stage), ref(advance)
+
+    kept = a_stage()
+    (known,) = caught
+    assert known is not None
+    for way in (BRIEF, DIRECT, AWAY, LOOKS):
+        known.put(way)
+    gc.collect()
+
+    assert [each() for each in kept] == [None, None]
+    assert not known.is_there
+    known.put(LOOKS)
 
 
 def test_what_is_no_method_of_a_class_is_left_alone():
