@@ -14,6 +14,34 @@ from tests.detector_pages import parts
 _PLACE = re.compile(r"^(?P<margin> *)\{(?P<part>once|each|all)\}\n", re.MULTILINE)
 
 PROGRAMS = {
+    "hashed-keys": """
+from collections import defaultdict
+from dataclasses import dataclass
+
+ACTIONS = range(7)
+
+
+@dataclass(frozen=True)
+class Position:
+    cells: tuple
+    mover: int
+
+
+class Node:
+    def __init__(self):
+        self.total = [0.0] * 7
+        self.visits = [0] * 7
+
+
+def main(steps):
+    states = [Position((0,) * 42, mover) for mover in (1, 2)]
+    total, visits = defaultdict(float), defaultdict(int)
+    nodes = {state: Node() for state in states}
+    for step in range(steps):
+        state = states[step % 2]
+        sum(range(3000))
+        {all}
+""",
     "array-conversion-in-loop": """
 import numpy as np
 

@@ -41,6 +41,7 @@ UNTRIED: Final = MappingProxyType(
         ),
         "dataset-crosses-bus": "its fix needs a restart: the data has to be made on the GPU",
         "fp64": "networks and optimizers would keep other numbers from then on",
+        "hashed-keys": "a hash from memory would be that of another object",
         "memory-growth": "it costs memory, and no steps",
         "network-not-frozen": "gradients that are under way could be of use to the program",
     }
