@@ -270,9 +270,7 @@ def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
 def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.expr | None]:
     """Return what the function of ``statement`` gives the variable; None for what is no plain assignment, or changes it in place."""
     found: list[ast.expr | None] = []
-    for other in module.statements:
-        if other.function is not statement.function:
-            continue
+    for other in module.of_function(statement.function):
         values = [
             None if each.is_unpacked else each.value
             for each in assigned(other.node)

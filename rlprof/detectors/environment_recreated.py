@@ -170,10 +170,9 @@ def _is_asked(step: _Step, module: SourceModule) -> bool:
     """
     names = {result.id for result in step.results[2:] if isinstance(result, ast.Name)}
     tests: list[ast.expr] = []
-    for statement in module.statements:
-        if statement.function is step.statement.function:
-            tests += statement.conditions
-            tests += [statement.node.test] if isinstance(statement.node, ast.If | ast.While) else []
+    for statement in module.of_function(step.statement.function):
+        tests += statement.conditions
+        tests += [statement.node.test] if isinstance(statement.node, ast.If | ast.While) else []
     parts = [part for test in tests for part in _operands(test)]
     return any(isinstance(part, ast.Name) and part.id in names for part in parts)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import GC_COLLECTIONS
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -40,41 +39,30 @@ AUTOMATIC: Final = Range(0.5, 0.98)
 on how many objects of the loop live on, which no sample shows."""
 
 
-@dataclass(slots=True)
-class _Collections:
-    nodes: set[int] = field(default_factory=set)
-    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
-
-    @property
-    def us(self) -> float:
-        return sum(self.weights.values())
-
-
 def detect(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines.of(profile)
-    asked, automatic = _Collections(), _Collections()
+    asked, automatic = LineTime(profile, lines), LineTime(profile, lines)
     for node, cost in tree.self_costs():
         # With no code above it, it is the interpreter's own at its end.
         if tree.frame(node).function != GC_FUNCTION or tree.nodes[node].parent == NO_PARENT:
             continue
         owner = lines.owner(node)
         kind = asked if _asks(lines, owner) else automatic
-        kind.nodes.add(node)
         line = lines.line(owner) if owner != NO_PARENT else Line("", 0, GC_FUNCTION)
-        kind.weights[line] += cost.wall_us
-    if asked.us + automatic.us < max(MIN_US, MIN_SHARE * whole):
+        kind.add(line, cost.wall_us, [node])
+    if asked.total_us + automatic.total_us < max(MIN_US, MIN_SHARE * whole):
         return
     is_one = 0 < profile.counts.get(GC_COLLECTIONS, 0.0) <= 1
-    if is_one and asked.us + automatic.us < SURE_SHARE * whole:
+    if is_one and asked.total_us + automatic.total_us < SURE_SHARE * whole:
         return
-    heavier = asked if asked.us > automatic.us else automatic
+    heavier = asked if asked.total_us > automatic.total_us else automatic
     named = {line: us for line, us in heavier.weights.items() if line.file}
     yield Finding(
         title=_title(heavier is asked, named),
         savings=(
-            Saving(frozenset(asked.nodes), ASKED_FOR),
-            Saving(frozenset(automatic.nodes), AUTOMATIC),
+            Saving(asked.nodes, ASKED_FOR),
+            Saving(automatic.nodes, AUTOMATIC),
         ),
         locations=lines.shown_locations(named, whole),
         evidence=tuple(_evidence(profile, asked, automatic)),
@@ -103,11 +91,11 @@ def _title(is_asked: bool, named: dict[Line, float]) -> str:
     return f"garbage collection, most of it set off at {at}" if at else "garbage collection"
 
 
-def _evidence(profile: Profile, asked: _Collections, automatic: _Collections) -> Iterable[str]:
+def _evidence(profile: Profile, asked: LineTime, automatic: LineTime) -> Iterable[str]:
     whole = profile.critical.wall_us
     yield (
-        f"{percent((asked.us + automatic.us) / whole)} of the steady time is spent in collections, "
-        f"{percent(asked.us / whole)} asked for and {percent(automatic.us / whole)} automatic"
+        f"{percent((asked.total_us + automatic.total_us) / whole)} of the steady time is spent in collections, "
+        f"{percent(asked.total_us / whole)} asked for and {percent(automatic.total_us / whole)} automatic"
     )
     collections = profile.counts.get(GC_COLLECTIONS, 0.0)
     if collections and profile.steady_us:

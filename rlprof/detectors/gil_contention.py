@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.calibration import calibrated
-from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
@@ -129,7 +128,8 @@ def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]
     main = next((thread for thread in threads if thread.is_main and thread.is_critical), None)
     if main is None or len(pool) < 2:
         return
-    handing = frozenset(_handing_over(main.tree))
+    tree = main.tree
+    handing = tree.subtrees(tree.topmost(lambda frame: bool(_POOL.search(frame.file))))
     costs = [main.tree.self_cost(node) for node in handing]
     handed_us = sum(cost.wall_us for cost in costs)
     tasks_us = sum(activity.on_cpu_us for activity in pool)
@@ -162,15 +162,6 @@ def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]
 
 def _is_of_pool(activity: Activity) -> bool:
     return any(_POOL.search(activity.tree.frame(node).file) for node in activity.tree.hot_nodes())
-
-
-def _handing_over(tree: CallTree) -> Iterator[int]:
-    """Yield the nodes in and below the code of pools."""
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        if tree.nodes[node].parent in inside or _POOL.search(tree.frame(node).file):
-            inside.add(node)
-            yield node
 
 
 def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:

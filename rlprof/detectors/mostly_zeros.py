@@ -17,7 +17,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import callee, value_of
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_to, operands_of
 
 LOOKS: Final = 2
 """That found zeros; the second comes when the time of its line has doubled."""
@@ -127,15 +127,7 @@ def multiplied(
                 yield given_to(node), LARGE_PRODUCT
     match statement.node:
         case ast.AugAssign(op=ast.Add() | ast.Sub(), value=value):
-            yield [*_factors(value)], LARGE_MULTIPLE
-
-
-def _factors(value: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
-        yield from _factors(value.left)
-        yield from _factors(value.right)
-    else:
-        yield value
+            yield [*operands_of(value, ast.Mult)], LARGE_MULTIPLE
 
 
 DETECTOR: Final = Detector(

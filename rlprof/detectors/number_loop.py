@@ -345,9 +345,7 @@ def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
     used = {ast.unparse(item.value) for item in items} | set(
         map(ast.unparse, turns.elements.values())
     )
-    for statement in module.statements:
-        if statement.function is not module.function_at(line):
-            continue
+    for statement in module.of_function(module.function_at(line)):
         for each in assigned(statement.node):
             value = each.value.value if isinstance(each.value, ast.Subscript) else each.value
             names = {ast.unparse(each.target), ast.unparse(value)}

@@ -18,7 +18,7 @@ from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.profile.workload import Workload, group, workloads
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import UserLines
 from rlprof.syntax.origin import Origin, origin
 from rlprof.units import count, percent
 
@@ -93,7 +93,6 @@ LIMITS: Final = (
     "NUMEXPR_NUM_THREADS",
 )
 
-SHOWN_LINES: Final = 4
 
 _has_teams: Final = files_of(lambda library: EVERYTHING if library.has_thread_teams else None)
 
@@ -158,9 +157,7 @@ def _per_python(team: Workload, profile: Profile) -> float:
 
 
 def _native_threads(team: Workload, profile: Profile) -> float | None:
-    use = profile.thread_use
-    own = (own.native for own in use.processes if own.process == team.process) if use else ()
-    return next(iter(own), None)
+    return profile.thread_use.native.get(team.process) if profile.thread_use else None
 
 
 def _threads_each(teams: Collection[Workload], profile: Profile) -> str:
@@ -287,13 +284,8 @@ def _place(file: str, above: _KindOfCode) -> _KindOfCode:
 
 def _locations(nodes: Collection[int], profile: Profile) -> tuple[Location, ...]:
     lines = UserLines.of(profile)
-    weights: dict[Line, float] = defaultdict(float)
-    for node in nodes:
-        owner = lines.owner(node)
-        us = profile.steady.self_cost(node).wall_us
-        if us and owner != NO_PARENT:
-            weights[lines.line(owner)] += us
-    return lines.locations(weights, max(1, profile.critical.wall_us))[:SHOWN_LINES]
+    weights = lines.times((node, profile.steady.self_cost(node).wall_us) for node in nodes)
+    return lines.shown_locations(weights, max(1, profile.critical.wall_us))
 
 
 def _evidence(

@@ -130,10 +130,7 @@ def _found(profile: Profile, lines: UserLines) -> Iterator[_Rounds]:
 
 def _chunks(module: SourceModule, line: int) -> str:
     """Return how many tasks the function around ``line`` gives a worker at once, as written; empty for one, or where it does not say."""
-    function = module.function_at(line)
-    for statement in module.statements:
-        if statement.function is not function:
-            continue
+    for statement in module.of_function(module.function_at(line)):
         for node in statement.calls():
             if called_name(node) in _MAPS:
                 for word in node.keywords:

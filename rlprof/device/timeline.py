@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 from typing import Final
 
 from rlprof.device.intervals import CoveredTime, Span, TimeSpan, total, union, without
@@ -32,9 +31,6 @@ class DeviceTimeline:
     """Disjoint, in order."""
     kernels: int
     short_kernels: int
-    kernel_us: float
-    """Summed over streams, so it may be more than the busy time."""
-    median_kernel_us: float
     streams: int
 
     @cached_property
@@ -112,7 +108,5 @@ def _timeline(
         busy=tuple(union([(row.ts, row.ts + row.dur) for row in rows])),
         kernels=len(kernel_us),
         short_kernels=sum(us < SHORT_KERNEL_US for us in kernel_us),
-        kernel_us=sum(kernel_us),
-        median_kernel_us=median(kernel_us) if kernel_us else 0.0,
         streams=len({row.args.stream for row in rows}),
     )

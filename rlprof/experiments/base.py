@@ -37,8 +37,6 @@ class CannotTreatError(Exception):
 class PythonCallee:
     """A function of Python's that a line was seen to call."""
 
-    operand: str
-    """As the line has it: ``agent.act``."""
     file: str
     line: int
     """First line of its code."""
@@ -100,7 +98,7 @@ class Patient:
             if value is not None and value.function and value.file and value.line:
                 name = value.function.rpartition(".")[2]
                 if origin_of_file(value.file) is not Origin.STDLIB or name not in _RECEIVES:
-                    found.append(PythonCallee(ast.unparse(node.func), value.file, value.line, name))
+                    found.append(PythonCallee(value.file, value.line, name))
         return found
 
     def call_of(

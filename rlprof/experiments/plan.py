@@ -77,8 +77,6 @@ class Plan:
     """False where the steady phase has not begun, or is short: ask again later."""
     counter: str = ""
     """Name of the counter whose pace is measured; empty where nothing is counted."""
-    unit: str = ""
-    """``steps``, ``updates`` or ``iterations``."""
     findings: list[PlannedFinding] = field(default_factory=list)
     uses_gpu: bool = False
 
@@ -90,7 +88,7 @@ def plan_ceilings(recording: Recording) -> Plan:
         return Plan(is_steady=False)
     return Plan(
         True,
-        *_counter(recording),
+        _counter(recording),
         [
             PlannedFinding(
                 finding="",
@@ -126,7 +124,6 @@ def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> P
     found = look_into(recording)
     if _steady_s(found.profile) < STEADY_S:
         return Plan(is_steady=False)
-    counter, unit = _counter(recording)
     sources, values = found.profile.sources, Values(found.profile.values)
     known = sorted(treatments, key=lambda treatment: (treatment.order, treatment.id))
     told = [each for each in found.priced.listed if each.finding.phase is PhaseKind.STEADY]
@@ -135,8 +132,7 @@ def plan_experiments(recording: Recording, treatments: Iterable[Treatment]) -> P
     untold = _untold_on_gpus(told, known) if uses_gpu else []
     return Plan(
         True,
-        counter,
-        unit,
+        _counter(recording),
         _each_once(
             _planned(priced, Patient(priced.finding, sources, values, recording.run.cwd), known)
             # What has no known cause last: nobody knows a fix that would come near its ceiling.
@@ -193,16 +189,13 @@ def _steady_s(profile: Profile) -> float:
     )
 
 
-def _counter(recording: Recording) -> tuple[str, str]:
-    """The counter to measure the pace by, and what it counts. What a program prints comes too seldom for that."""
+def _counter(recording: Recording) -> str:
+    """The counter to measure the pace by; empty where there is none. What a program prints comes too seldom for that."""
     counted = {counter.name for counter in recording.counters if counter.value > 0}
     steps = source_of(recording, (counted & STEP_SOURCES.keys()) - {OUTPUT_STEPS})
     if steps is not None:
-        return steps, "steps"
-    for name, unit in ((UPDATES, "updates"), (ITERATIONS, "iterations")):
-        if name in counted:
-            return name, unit
-    return "", ""
+        return steps
+    return next((name for name in (UPDATES, ITERATIONS) if name in counted), "")
 
 
 def _planned(

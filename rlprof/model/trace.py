@@ -59,7 +59,6 @@ class DeviceProperties(NamedTuple):
     name: str
     compute_major: int = 0
     """Major number of NVIDIA's compute capability: 7 for Volta and Turing, 8 for Ampere; 0 where it is not told."""
-    memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

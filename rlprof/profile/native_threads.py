@@ -1,7 +1,6 @@
-"""Threads that run no Python: how many, what CPU they take, against which cores.
+"""Threads that run no Python, and use of GPUs.
 
-The sampler sees Python threads alone, with their CPU time by the scheduler. The kernel
-counts all threads of a process and their CPU time together. The rest is native.
+The sampler sees Python threads alone. The kernel counts all threads of a process. The rest is native.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from math import isfinite
 from rlprof.model import gauges as names
 from rlprof.model.profile import GpuUse
 from rlprof.model.recording import Recording
-from rlprof.model.threads import THREAD_SETTINGS, ProcessThreads, ThreadUse
-from rlprof.pace.load import usable_cores
+from rlprof.model.threads import ThreadUse
 from rlprof.pace.steady_gauges import SteadyGauges
 from rlprof.pace.steps import Span
 
@@ -27,54 +25,19 @@ def measure_threads(recording: Recording, steady: Span | None) -> ThreadUse | No
     counted = gauges.levels(names.THREADS)
     if not counted:
         return None
-    cpu_us = gauges.sums(names.CPU_US)
-    affinity = gauges.levels(names.AFFINITY_CORES)
-    python = _PythonThreads(recording, steady)
-    cores = usable_cores(recording.run.host)
+    python: dict[int, int] = defaultdict(int)
+    for clock in recording.clocks:
+        if steady.first <= clock.window <= steady.last:
+            python[recording.threads[clock.thread].process] += 1
     return ThreadUse(
-        processes=tuple(
-            ProcessThreads(
-                process=process,
-                threads=threads,
-                python=min(
-                    threads, python.count[process] / max(1, gauges.seen(names.THREADS, process))
-                ),
-                cpu_us=max(round(cpu_us.get(process, 0.0)), python.on_cpu_us[process]),
-                run_queue_us=python.run_queue_us[process],
-                cores=min(cores, affinity.get(process, cores)),
+        native={
+            process: max(
+                0.0, threads - python[process] / max(1, gauges.seen(names.THREADS, process))
             )
-            for process, threads in sorted(counted.items())
-        ),
-        wall_us=gauges.wall_us,
-        cores=cores,
+            for process, threads in counted.items()
+        },
         host_run_queue=gauges.levels(names.HOST_RUN_QUEUE).get(0),
-        throttled_us=_whole(gauges.sums(names.HOST_THROTTLED_US).get(0)),
-        settings=_settings(recording.run.environment),
     )
-
-
-class _PythonThreads:
-    """Figures of the clock for the steady phase, by process."""
-
-    def __init__(self, recording: Recording, steady: Span) -> None:
-        self.count: dict[int, int] = defaultdict(int)
-        """Python threads seen, summed over windows."""
-        self.on_cpu_us: dict[int, int] = defaultdict(int)
-        self.run_queue_us: dict[int, int] = defaultdict(int)
-        for clock in recording.clocks:
-            if steady.first <= clock.window <= steady.last:
-                process = recording.threads[clock.thread].process
-                self.count[process] += 1
-                self.on_cpu_us[process] += clock.on_cpu_us
-                self.run_queue_us[process] += clock.run_queue_us
-
-
-def _settings(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: environment[name] for name in THREAD_SETTINGS if name in environment}
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
 
 
 def measure_gpus(recording: Recording, steady: Span | None) -> tuple[GpuUse, ...]:

@@ -50,7 +50,7 @@ def process_roles(processes: Sequence[Process], working: Collection[int]) -> dic
     programs: dict[int, list[Process]] = {}
     for process in processes:
         if process.id in working:
-            line = [process, *_ancestors(process, by_pid)]
+            line = [process, *ancestors(process, by_pid)]
             commands = [ancestor for ancestor in line if roles[ancestor.id] == OTHER]
             if commands:
                 programs[commands[0].id] = commands[1:]
@@ -110,7 +110,7 @@ def _own_role(process: Process) -> str:
     return WORKER if process.start_method in POOLED else OTHER
 
 
-def _ancestors(process: Process, by_pid: Mapping[int, Process]) -> Iterator[Process]:
+def ancestors(process: Process, by_pid: Mapping[int, Process]) -> Iterator[Process]:
     """Yield the parents of ``process``, nearest first, as far as they were recorded."""
     seen = {process.pid}
     parent = by_pid.get(process.ppid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from rlprof.syntax.nodes import assigned, nodes_in
+from rlprof.syntax.nodes import assigned, nodes_in, without_index
 
 
 def needs_no_other_turn(
@@ -68,7 +68,7 @@ def _answers(nodes: Sequence[ast.AST], call: ast.Call, *, by_any_call: bool) -> 
         more = {
             path
             for target, given in stores
-            for path in paths(_base(target))
+            for path in paths(without_index(target))
             if any(node is call for node in ast.walk(given)) or overlap(paths(given), found)
         }
         if more <= found:
@@ -98,13 +98,6 @@ def _handed(call: ast.Call) -> Iterator[tuple[ast.expr, ast.AST]]:
         yield call.func.value, call
     for argument in filter(_is_path, call.args):
         yield argument, call
-
-
-def _base(target: ast.expr) -> ast.expr:
-    """``h`` of ``h[i]``: what is written to, not by which number."""
-    while isinstance(target, ast.Subscript):
-        target = target.value
-    return target
 
 
 def _is_path(node: ast.AST) -> bool:

@@ -366,12 +366,8 @@ def _text(node: ast.AST) -> str:
 
 def _statements(module: SourceModule, loop: ForLoop) -> list[Statement]:
     last = loop.end_lineno or loop.lineno
-    function = module.function_at(loop.lineno)
-    return [
-        statement
-        for statement in module.statements
-        if loop.lineno < statement.first_line <= last and statement.function is function
-    ]
+    around = module.of_function(module.function_at(loop.lineno))
+    return [each for each in around if loop.lineno < each.first_line <= last]
 
 
 def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) -> Iterator[int]:

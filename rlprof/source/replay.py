@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -122,15 +121,12 @@ def _functions_that_call(names: frozenset[str], text: str) -> Iterator[list[Stat
 def _by_function(text: str) -> list[tuple[frozenset[str], list[Statement]]]:
     """The names that each function calls, with its statements."""
     module = parse(text)
-    groups: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements if module else ():
-        groups[id(statement.function)].append(statement)
     return [
         (
             frozenset(called_name(node) for statement in group for node in statement.calls()),
-            sorted(group, key=lambda member: member.first_line),
+            group,
         )
-        for group in groups.values()
+        for group in (module.by_function() if module else ())
     ]
 
 

@@ -21,7 +21,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import items_of, lines_of, nodes_in
+from rlprof.syntax.nodes import items_of, lines_of, nodes_in, operands_of
 from rlprof.syntax.operands import steps_to
 
 _OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
@@ -69,7 +69,7 @@ class TableSum:
             for expression in self.added
             for product in ast.walk(_written_out(expression, self.made))
             if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
-            for factors in [list(_factors(product))]
+            for factors in [list(operands_of(product, ast.Mult))]
             for at, factor in enumerate(factors)
         )
 
@@ -341,11 +341,3 @@ def _first_name(expression: ast.expr) -> str:
     """``t`` of ``t.after[1]``; empty for what is no part of a name."""
     steps = steps_to(expression)
     return steps[0] if steps else ""
-
-
-def _factors(product: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
-        yield from _factors(product.left)
-        yield from _factors(product.right)
-    else:
-        yield product

@@ -11,7 +11,7 @@ from rlprof.syntax.bound_inputs import arguments_given, only_value
 from rlprof.syntax.dependencies import arguments_of, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
-from rlprof.syntax.nodes import assigned, given_to, nodes_in
+from rlprof.syntax.nodes import assigned, given_to, nodes_in, without_index
 from rlprof.syntax.pure_calls import is_computing_method, only_computes
 
 _MOST_ROUNDS: Final = 8
@@ -192,9 +192,7 @@ def _gives_others(loop: ast.For, data: Iterable[str]) -> bool:
     names = {text.rpartition(".")[2] for text in data}
     for node in nodes_in(*loop.body):
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            owner: ast.expr = node
-            while isinstance(owner, ast.Subscript):
-                owner = owner.value
-            if ast.unparse(owner).rpartition(".")[2] in names:
+            written = ast.unparse(without_index(node))
+            if written.rpartition(".")[2] in names:
                 return True
     return False

@@ -113,3 +113,19 @@ def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
     last = zip(reversed(positional), reversed(arguments.defaults), strict=False)
     by_keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     return {each.arg: value for each, value in (*last, *by_keyword) if value is not None}
+
+
+def without_index(expression: ast.expr) -> ast.expr:
+    """``h`` of ``h[i][j]``: what is read or written to, not by which number."""
+    while isinstance(expression, ast.Subscript):
+        expression = expression.value
+    return expression
+
+
+def operands_of(expression: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
+    """Yield the operands of a chain of one operator: ``a``, ``b`` and ``c`` of ``a * b * c`` for ``ast.Mult``; any other expression itself."""
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, operator):
+        yield from operands_of(expression.left, operator)
+        yield from operands_of(expression.right, operator)
+    else:
+        yield expression

@@ -8,7 +8,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Function, SourceModule, Statement
-from rlprof.syntax.nodes import calls_in, given_to, single_targets, targets_of, unpacked
+from rlprof.syntax.nodes import (
+    calls_in,
+    given_to,
+    single_targets,
+    targets_of,
+    unpacked,
+    without_index,
+)
 from rlprof.syntax.operands import steps_to
 from rlprof.syntax.steps_in_lists import StepCall, listed_steps
 
@@ -231,7 +238,7 @@ def _read(statements: Iterable[Statement], imported: Collection[str]) -> list[_A
     return [
         _Assignment(
             target=ast.unparse(target),
-            whole=ast.unparse(_whole(target)),
+            whole=ast.unparse(without_index(target)),
             mentions=_mentions(value),
             calls=tuple(
                 (ast.unparse(node.func.value), node.func.attr)
@@ -270,12 +277,6 @@ def _imported(module: SourceModule) -> set[str]:
         if isinstance(statement.node, ast.Import)
         for alias in statement.node.names
     }
-
-
-def _whole(target: ast.expr) -> ast.expr:
-    while isinstance(target, ast.Subscript):
-        target = target.value
-    return target
 
 
 def _mentions(value: ast.expr) -> frozenset[str]:

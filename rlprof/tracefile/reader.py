@@ -227,7 +227,6 @@ def _device(properties: Mapping[str, Any]) -> DeviceProperties:
         id=properties["id"],
         name=str(properties.get("name", "")),
         compute_major=_whole(properties.get("computeMajor")),
-        memory_bytes=_whole(properties.get("totalGlobalMem")),
     )
 
 

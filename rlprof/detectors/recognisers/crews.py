@@ -13,8 +13,8 @@ from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame, Process
-from rlprof.profile.roles import DATA_LOADER, INFERENCE, LEARNER, LOGGER, SERVICES
+from rlprof.model.recording import NO_PARENT, UNLOCATED, Frame
+from rlprof.profile.roles import DATA_LOADER, INFERENCE, LEARNER, LOGGER, SERVICES, ancestors
 from rlprof.source.lines import Line, last_name
 from rlprof.syntax.origin import Origin, origin
 
@@ -137,11 +137,7 @@ def find_crews(profile: Profile) -> tuple[Crew, ...]:
         if servant is None or servant.role in _ELSEWHERE or loads_data(servant.tree):
             continue
         boss = next(
-            (
-                candidate.id
-                for candidate in _bosses(process, by_pid, profile)
-                if candidate.id in mains
-            ),
+            (parent.id for parent in ancestors(process, by_pid) if parent.id in mains),
             None,
         )
         if boss is not None:
@@ -165,17 +161,6 @@ def _main_activities(profile: Profile) -> dict[int, Activity]:
         for activity in profile.activities
         if activity.is_main and activity.role not in SERVICES and activity.wall_us
     }
-
-
-def _bosses(process: Process, by_pid: Mapping[int, Process], profile: Profile) -> Iterator[Process]:
-    """Yield the parents of ``process``, those of ``multiprocessing`` itself passed over."""
-    seen = {process.pid}
-    current = by_pid.get(process.ppid)
-    while current is not None and current.pid not in seen:
-        seen.add(current.pid)
-        if profile.process_roles.get(current.id) not in SERVICES:
-            yield current
-        current = by_pid.get(current.ppid)
 
 
 def _servants(workers: Iterable[Activity]) -> tuple[Activity, ...]:

@@ -81,9 +81,7 @@ def is_summed_up(statement: Statement, module: SourceModule) -> bool:
     """
     names = variables_assigned(*statement.expressions())
     whole = 0
-    for each in module.statements:
-        if each.function is not statement.function:
-            continue
+    for each in module.of_function(statement.function):
         nodes = list(each.walk())
         parts = [node.value for node in nodes if isinstance(node, ast.Attribute | ast.Subscript)]
         whole += sum(

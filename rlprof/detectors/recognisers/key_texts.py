@@ -13,6 +13,7 @@ from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import operands_of
 
 _TAKES_KEYS: Final = frozenset({"get", "setdefault", "pop", "add", "discard"})
 """Methods of dictionaries and sets that look up what they are given first."""
@@ -68,7 +69,8 @@ def _texts_for_keys(
             seen = value_of(owner, known) if owner is not None else None
             if owner is None or (seen is not None and seen.type in CONTAINERS):
                 texts.append((key, 1 + (owner is not None)))
-    parts = [(part, calls) for text, calls in texts for part in _put_together(text)]
+    given = [(text, calls) for text, calls in texts if text is not None]
+    parts = [(part, calls) for text, calls in given for part in operands_of(text, ast.Add)]
     for text, calls in parts:
         match text:
             case ast.Call(func=ast.Name(id=name), args=[of]) if name in _WRITES:
@@ -81,15 +83,6 @@ def _texts_for_keys(
                     each.generators[0],
                     calls + sum(isinstance(n, ast.Call) for n in ast.walk(each)),
                 )
-
-
-def _put_together(text: ast.expr | None) -> Iterator[ast.expr | None]:
-    """Yield what a text is put together of by ``+``."""
-    if isinstance(text, ast.BinOp) and isinstance(text.op, ast.Add):
-        yield from _put_together(text.left)
-        yield from _put_together(text.right)
-    else:
-        yield text
 
 
 def _numbers_in_turn(turns: ast.comprehension, known: Mapping[str, Value]) -> str:

@@ -346,9 +346,6 @@ def _reads(tree: ast.AST) -> Iterator[str]:
 
 def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
     """Yield functions that give a parameter to a logger, or to such a function."""
-    statements: dict[int, list[Statement]] = defaultdict(list)
-    for statement in module.statements:
-        statements[id(statement.function)].append(statement)
     for call in _log_calls(module, known):
         function = call.statement.function
         arguments = call.arguments
@@ -359,7 +356,7 @@ def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
             for parameter in (*function.node.args.posonlyargs, *function.node.args.args)
         }
         if set(_reads(arguments[0])) & (parameters - {"self", "cls"}) and _only_logs(
-            statements[id(function)]
+            module.of_function(function)
         ):
             yield Wrapper(call.level, function)
 

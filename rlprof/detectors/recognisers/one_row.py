@@ -50,9 +50,8 @@ class OneRow:
             for statement in self._lines.statements(frame):
                 names = answers[frame.file, frame.function]
                 names |= variables_assigned(*statement.expressions())
-                function = statement.function
-                for each in module.statements if module and names else ():
-                    if each.function is function and each.first_line > statement.first_line:
+                for each in module.of_function(statement.function) if module and names else ():
+                    if each.first_line > statement.first_line:
                         names |= (
                             variables_assigned(*each.expressions())
                             if names & variables_read(*each.expressions())

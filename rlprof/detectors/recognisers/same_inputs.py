@@ -256,9 +256,7 @@ class SameInputs(SteadySearch):
         """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same."""
         module = self.lines.module(frame.file)
         function = module.function_at(frame.line) if module else None
-        for statement in module.statements if module else ():
-            if statement.function is not function:
-                continue
+        for statement in module.of_function(function) if module else ():
             node = statement.node
             if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
                 return True

@@ -24,7 +24,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_read,
 )
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_to, without_index
 from rlprof.syntax.pure_calls import hardly_works
 
 DRAWN: Final = SlowCall(
@@ -237,7 +237,7 @@ def done_to_objects(statement: Statement, known: Mapping[str, Value]) -> OnList 
     sizes: list[int] = []
     calls = 0
     for operand, is_of_call in _computed_with(statement, known):
-        array = _without_index(operand)
+        array = without_index(operand)
         if (value := _objects(array, known)) is not None:
             calls += is_of_call
             found.append(value)
@@ -271,12 +271,6 @@ def _computed_with(
                 value = value_of(owner, known)
                 is_of_module = value is not None and value.type == "module"
                 yield from ((each, True) for each in (node.args[:1] if is_of_module else [owner]))
-
-
-def _without_index(operand: ast.expr) -> ast.expr:
-    while isinstance(operand, ast.Subscript):
-        operand = operand.value
-    return operand
 
 
 def drawn_by_odds(

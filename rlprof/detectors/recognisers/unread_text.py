@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
+from rlprof.syntax.nodes import operands_of
 
 FORMATTERS: Final = frozenset(
     {"str", "repr", "ascii", "format", "join", "array2string", "array_repr", "array_str"}
@@ -163,14 +164,7 @@ def _is_text(expression: ast.expr) -> bool:
 
 def _is_concatenation(expression: ast.BinOp) -> bool:
     """Tell whether text is among the operands of a chain of ``+``, and not text alone."""
-    operands: list[ast.expr] = []
-    pending: list[ast.expr] = [expression]
-    while pending:
-        operand = pending.pop()
-        if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.Add):
-            pending += [operand.left, operand.right]
-        else:
-            operands.append(operand)
+    operands = [*operands_of(expression, ast.Add)]
     constant = [isinstance(operand, ast.Constant) for operand in operands]
     return not all(constant) and any(
         _is_text(operand) or is_eager_text(operand) for operand in operands

@@ -51,8 +51,8 @@ def price_bar(share: Range) -> Markup:
     )
 
 
-def share_bar(share: float, look: str = "share") -> Markup:
-    return bar((BarPart(0, 1, "rest"), BarPart(0, _clip(share), "part")), look)
+def share_bar(share: float) -> Markup:
+    return bar((BarPart(0, 1, "rest"), BarPart(0, _clip(share), "part")), "share")
 
 
 def compared_bar(predicted: Range | None, measured: Range | None) -> Markup:

@@ -94,7 +94,7 @@ def test_a_training_whose_stacks_say_nothing_has_none():
 def test_each_part_is_planned_as_a_ceiling():
     plan = plan_ceilings(a_training().recording())
 
-    assert (plan.is_steady, plan.counter, plan.unit) == (True, "steps", "steps")
+    assert (plan.is_steady, plan.counter) == (True, "steps")
     environment, *others = plan.findings
     (option,) = environment.options
     assert (environment.finding, environment.rank) == ("", 1)

@@ -81,7 +81,7 @@ def test_a_finding_is_planned_with_its_place_its_price_and_its_treatment():
 
     found = planned(plan, "eager-log-format")
 
-    assert (plan.is_steady, plan.counter, plan.unit) == (True, "steps", "steps")
+    assert (plan.is_steady, plan.counter) == (True, "steps")
     assert (found.file, found.line) == ("train.py", TRAIN.line("logger.debug"))
     assert found.place == f"train.py:{TRAIN.line('logger.debug')}"
     assert found.rank == 1
@@ -117,21 +117,21 @@ def test_an_empty_recording_is_waited_for():
 
 
 @pytest.mark.parametrize(
-    ("counted", "counter", "unit"),
+    ("counted", "counter"),
     [
-        (["steps"], "steps", "steps"),
-        (["steps", "updates"], "steps", "steps"),
-        (["updates"], "updates", "updates"),
-        (["iterations:tqdm", "updates"], "updates", "updates"),
-        (["iterations:tqdm"], "iterations:tqdm", "iterations"),
-        (["steps:gymnasium.env", "updates"], "steps:gymnasium.env", "steps"),
-        (["output_steps", "updates"], "updates", "updates"),
-        (["output_steps"], "", ""),
-        (["episodes"], "", ""),
-        ([], "", ""),
+        (["steps"], "steps"),
+        (["steps", "updates"], "steps"),
+        (["updates"], "updates"),
+        (["iterations:tqdm", "updates"], "updates"),
+        (["iterations:tqdm"], "iterations:tqdm"),
+        (["steps:gymnasium.env", "updates"], "steps:gymnasium.env"),
+        (["output_steps", "updates"], "updates"),
+        (["output_steps"], ""),
+        (["episodes"], ""),
+        ([], ""),
     ],
 )
-def test_the_pace_is_measured_by_what_a_process_counts(counted, counter, unit):
+def test_the_pace_is_measured_by_what_a_process_counts(counted, counter):
     run = a_training(counted="")
     for name in counted:
         run.counts(name, 5000)
@@ -139,7 +139,7 @@ def test_the_pace_is_measured_by_what_a_process_counts(counted, counter, unit):
     plan = plan_of(run)
 
     if plan.is_steady:
-        assert (plan.counter, plan.unit) == (counter, unit)
+        assert plan.counter == counter
     else:
         assert not counter
 
