@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.syntax.imports import own_name
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
+from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, parse
 from rlprof.syntax.nodes import assigned
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
@@ -28,7 +28,7 @@ class _Source(IntEnum):
     """Where a value was read, the one that holds over the others first."""
 
     CALL = 0
-    """``ReplayBuffer(capacity=50_000)``."""
+    """``ReplayBuffer(capacity=50_000)``, and ``draw(24)`` of the file's own ``def draw(k)``."""
     ASSIGNMENT = 1
     """``BATCH_SIZE = 64``, ``batch_size: int = 64`` of a dataclass, ``{"batch_size": 64}``, and
     ``add_argument("--batch-size", default=64)``."""
@@ -100,12 +100,33 @@ def _named_numbers(text: str) -> tuple[tuple[_Source, str, int], ...]:
     module = parse(text)
     if module is None:
         return ()
+    own = _parameters_by_position(module)
     return tuple(
         (source, _key(name), value)
         for node in ast.walk(module.tree)
-        for source, name, expression in _named(node)
+        for source, name, expression in (*_named(node), *_by_position(node, own))
         if name and (value := _number(expression)) is not None
     )
+
+
+def _parameters_by_position(module: SourceModule) -> dict[str, list[str]]:
+    """Parameters of the file's functions, by the names that these are called by; of several of one name none."""
+    found: dict[str, list[list[str]]] = defaultdict(list)
+    for function in module.functions:
+        node, arguments = function.node, function.node.args
+        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+        is_made = node.name == "__init__"
+        called = function.class_name.rpartition(".")[2] if is_made else node.name
+        found[called].append(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+    return {called: several[0] for called, several in found.items() if len(several) == 1}
+
+
+def _by_position(
+    node: ast.AST, own: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[_Source, str, ast.expr | None]]:
+    if isinstance(node, ast.Call) and not any(isinstance(each, ast.Starred) for each in node.args):
+        for name, argument in zip(own.get(called_name(node), ()), node.args, strict=False):
+            yield _Source.CALL, name, argument
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -115,6 +115,9 @@ class SlowCalls(SteadySearch):
 
     def _take_in(self, top: int, call: SlowCall, line: Line) -> None:
         spent, goes = self.spent[call], self._own_work(top, call) - self._within(top, call.works)
+        owner = self._caller(top, call.through)
+        if call.only_with and self._is_given_anew(owner, top, call):
+            goes = set(self.tree.subtree(owner)) - spent.nodes[call.removable]
         us = self.tree.cost_of(goes).wall_us
         spent.nodes[call.removable].update(goes)
         spent.weights[line] += us
@@ -217,7 +220,8 @@ class SlowCalls(SteadySearch):
         ]
         if call.from_numbers:
             sizes = [
-                prod(value.shape[-2:]) if value.shape else value.numbers or 0 for value in seen
+                prod(value.shape[-2:]) if value.shape else value.numbers or value.length or 0
+                for value in seen
             ]
             return any(size >= call.from_numbers for size in sizes)
         sizes = [value.numbers for value in seen if value.numbers is not None]
@@ -244,6 +248,15 @@ class SlowCalls(SteadySearch):
             for _, call in self._calls_of(owner, self._entry_name(top))
             for word in call.keywords
             if word.arg == slow.few_by
+        )
+
+    def _is_given_anew(self, owner: int, top: int, slow: SlowCall) -> bool:
+        """Tell whether the line does nothing but call it with sizes that it makes for this call alone."""
+        statements = self.lines.statements(self.tree.frame(owner))
+        return len(statements) == 1 and any(
+            getattr(statements[0].node, "value", None) is call
+            and any(isinstance(each, ast.ListComp) for each in _sized(call, slow))
+            for _, call in self._calls_of(owner, self._entry_name(top))
         )
 
     def _calls_of(self, owner: int, name: str) -> Iterator[tuple[Statement, ast.Call]]:
@@ -348,8 +361,10 @@ def _is_check(node: ast.stmt) -> bool:
 
 
 def _by_element(argument: ast.expr) -> Iterator[ast.expr]:
-    """Yield an argument, or the parts of arithmetic that has the shape of its largest part."""
-    if isinstance(argument, ast.BinOp) and not isinstance(argument.op, ast.MatMult):
+    """Yield an argument, the parts of arithmetic that has the shape of its largest part, or what a list is made of, one by one."""
+    if isinstance(argument, ast.ListComp) and len(argument.generators) == 1:
+        yield argument.generators[0].iter
+    elif isinstance(argument, ast.BinOp) and not isinstance(argument.op, ast.MatMult):
         yield from _by_element(argument.left)
         yield from _by_element(argument.right)
     else:

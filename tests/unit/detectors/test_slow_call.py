@@ -446,6 +446,7 @@ SUMS = Script(
             drawn_of = random.choices(rows, batch)
             drawn_from = random.choices(batch, k=64)
             drawn_anew = random.choices(rows, batch, k=len(rows))
+            drawn_each = random.choices(batch, weights=[each.worth for each in batch], k=8)
     """,
 )
 
@@ -482,10 +483,18 @@ CHOICES = {f"{STDLIB}/random.py:480 Random.choices": 4.0}
         ("drawn_by =", "64", 0),
         ("drawn_from =", "20000", 0),
         ("drawn_anew =", "20000", 0),
+        ("drawn_each =", "20000", 1),
     ],
 )
 def test_choices_are_told_for_many_weights(line: str, shape: str, times: int):
     assert len(on_sums(line, CHOICES, shape)) == times
+
+
+def test_weights_that_are_made_for_a_draw_go_with_it():
+    (finding,) = on_sums("drawn_each =", CHOICES, "20000")
+    (of_others,) = on_sums("drawn_by =", CHOICES, "20000")
+
+    assert len(finding.savings[0].nodes) > len(of_others.savings[0].nodes)
 
 
 ASKED = "scipy/stats/_distn_infrastructure.py:2000 rv_continuous."

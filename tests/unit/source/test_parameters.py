@@ -86,3 +86,21 @@ def test_the_value_of_an_expression(expression, value):
 
 def test_a_source_that_cannot_be_read_has_none():
     assert parameters("def broken(:").named("batch_size") is None
+
+
+def test_what_a_function_of_the_file_is_given_by_position_has_its_name():
+    text = """
+class Library:
+    def __init__(self, capacity):
+        self.capacity = capacity
+
+    def draw(self, k, seed):
+        return self.rng.choices(self.shelf, k=k)
+
+library = Library(12_000)
+batch = library.draw(24, seed)
+"""
+
+    known = Parameters({"train.py": text}, ["train.py"])
+
+    assert (known.named("k"), known.named("capacity"), known.named("seed")) == (24, 12_000, None)
