@@ -11,9 +11,9 @@ from rlprof.agent.inject.rlprof_agent import counters
 from rlprof.agent.inject.rlprof_agent.counted import part_time
 from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
 from rlprof.agent.inject.rlprof_agent.counted.direct import _AT_ONCE
-from rlprof.agent.inject.rlprof_agent.counted.dressing import original_of
+from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting, original_of
 from rlprof.agent.inject.rlprof_agent.counted.in_threads import _LOOKED_AT
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, DIRECT, LOOKS
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
 from rlprof.agent.inject.rlprof_agent.counters import WINDOW_TURNS
 
 MANY = 5 * _LOOKED_AT
@@ -351,6 +351,23 @@ def test_a_class_that_is_made_anew_each_time_is_known_by_its_code(steps):
 
     turns().begin()
     assert steps.cell[0] == MANY + 200
+
+
+@pytest.mark.parametrize("way", [AWAY, BRIEF])
+def test_a_class_that_is_made_where_calls_are_not_looked_at_is_not_looked_at(steps, way):
+    turns().put(way)
+
+    class Cave(Env):
+        def step(self, action):
+            return action
+
+    assert is_counting(vars(Cave)["step"]) == (way == BRIEF)
+    Cave().step(1)
+    assert steps.cell[0] == 0
+
+    turns().put(LOOKS)
+    Cave().step(1)
+    assert steps.cell[0] == 1
 
 
 def test_what_raises_is_no_step(steps):

@@ -230,17 +230,21 @@ class CountedMethods:
                     continue
                 # A library whose vector environments are environments: as such they count more.
                 original = original_of(original)
-            looking = self._looking_at(original)
             try:
-                put_in_class(owner, name, looking)
+                put_in_class(owner, name, self._of_new(original))
             except TypeError:
                 return  # A class of an extension module, whose attributes are fixed.
             self._keep(owner)
-            if self._turns is not None and self._turns.way == DIRECT:
-                # It may be called by what counts directly.
-                self._add_of_the_gone()
-                self._put_directly(looking)
-                put_in_class(owner, name, direct.in_place(looking))
+
+    def _of_new(self, original: Any) -> Any:
+        """Return what is to stand in a new class: it is counted as others are at this moment, for it may be one of many that are made anew."""
+        if self._way in (AWAY, BRIEF) and not _flags(original) & _CO_COROUTINE:
+            return original if self._way == AWAY else self._made_of(original, BRIEF)
+        looking = self._looking_at(original)
+        if self._way == DIRECT:
+            self._add_of_the_gone()
+            self._put_directly(looking)
+        return direct.in_place(looking)
 
     def _keep(self, owner: type) -> None:
         # In C, as in ``EventCounter``.
