@@ -40,6 +40,7 @@ UNTRIED: Final = MappingProxyType(
             _TRACES,
         ),
         "dataset-crosses-bus": "its fix needs a restart: the data has to be made on the GPU",
+        "expired-waits": "a batch that is cut short holds other requests",
         "fp64": "networks and optimizers would keep other numbers from then on",
         "hashed-keys": "a hash from memory would be that of another object",
         "memory-growth": "it costs memory, and no steps",

@@ -27,7 +27,7 @@ def timed_waits(text: str) -> frozenset[int]:
     return frozenset(
         line
         for statement in module.statements
-        if any(_has_limit(node) for node in statement.calls())
+        if any(called_name(node) == "wait" and has_limit(node) for node in statement.calls())
         for line in statement.lines
     )
 
@@ -77,11 +77,10 @@ def _reads_a_clock(expression: ast.AST, clocked: Collection[str]) -> bool:
     )
 
 
-def _has_limit(call: ast.Call) -> bool:
-    if called_name(call) != "wait":
-        return False
+def has_limit(call: ast.Call) -> bool:
+    """Tell whether a wait is given a time-out, short or not known: first, as ``wait`` and ``poll`` take it, or by its name."""
     given = [
-        *call.args[:1],
+        *(call.args[:1] if called_name(call) != "get" else call.args[1:2]),
         *(keyword.value for keyword in call.keywords if keyword.arg == "timeout"),
     ]
     return any(not _only_looks_around(timeout) for timeout in given)

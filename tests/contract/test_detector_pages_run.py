@@ -40,6 +40,7 @@ NOT_RUN = {
     "padded-sequences": "its page has the function that fills up alone, and no update on what that returns",
     "dense-traces": "found by the values that agents look at; the tracer looks at none",
     "ensemble-loop": "found by the values that agents look at; the tracer looks at none",
+    "expired-waits": SEVERAL_THREADS,
     "fp64": "found by the values that agents look at; the tracer looks at none",
     "gil-contention": SEVERAL_THREADS,
     "history-statistics": "found by the values that agents look at; the tracer looks at none",

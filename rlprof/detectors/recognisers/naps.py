@@ -66,7 +66,7 @@ def held_up_by(napping: Activity, busy_part: float, profile: Profile) -> HeldUp:
     """Return the waits of those who bound the run for ``napping``, which is none of them and busy for ``busy_part`` of its polling."""
     if napping.is_critical or only_watches(napping):
         return HeldUp()
-    if profile.load.saturated or _may_wait_for_outside(profile):
+    if profile.load.saturated or may_wait_for_outside(profile):
         return HeldUp()
     waits = _waits_for(napping, profile)
     unexplained_us = max((wait.wall_us * (1 - worked(wait)) for wait in waits), default=0.0)
@@ -237,12 +237,12 @@ def delay_of(loops: Collection[int], profile: Profile) -> float:
     """
     costs = [profile.steady.self_cost(node) for node in loops]
     wall = sum(cost.wall_us for cost in costs)
-    if not wall or _may_wait_for_outside(profile):
+    if not wall or may_wait_for_outside(profile):
         return 0.0
     return sum(cost.idle_us for cost in costs) / wall
 
 
-def _may_wait_for_outside(profile: Profile) -> bool:
+def may_wait_for_outside(profile: Profile) -> bool:
     """Tell whether somebody sleeps, is not seen, or nobody is there who could be waited for."""
     if any(
         process.fate not in ("sampled", "probe-only")
