@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.asked_again import RANDOM, AskedAgain, AskedAgainSearch
-from rlprof.detectors.recognisers.line_time import SteadySearch, own_time, scaled
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -77,7 +77,7 @@ def _of_questions(profile: Profile, lines: UserLines) -> Iterator[Finding]:
 
 def _of_others(asked: AskedAgain) -> Range:
     """Part of all its calls that goes: those beside the dearest."""
-    return scaled(BESIDE_OTHERS if asked.has_others else OF_AN_ANSWER, asked.goes)
+    return (BESIDE_OTHERS if asked.has_others else OF_AN_ANSWER).scaled(asked.goes)
 
 
 def _of_copies(profile: Profile, lines: UserLines) -> Iterator[Finding]:

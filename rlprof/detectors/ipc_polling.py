@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import scaled
 from rlprof.detectors.recognisers.naps import (
     NO_DELAY,
     HeldUp,
@@ -227,7 +226,7 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         yield Saving(frozenset(found.questions), FEWER_QUESTIONS)
     held_up = _held_up(profile, found)
     if held_up.nodes and not held_up.left:
-        yield Saving(held_up.nodes, scaled(NO_DELAY, held_up.part))
+        yield Saving(held_up.nodes, NO_DELAY.scaled(held_up.part))
     nodes = frozenset(found.loops)
     wall = tree.cost_of(nodes).wall_us
     if not wall:
@@ -236,7 +235,7 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
         most = min(1.0, _left_to_save(profile) * profile.critical.wall_us / wall)
         yield Saving(nodes, Range(min(BLOCKING.low, most), min(BLOCKING.high, most)))
         return
-    yield Saving(nodes, scaled(NO_DELAY, delay_of(nodes, profile)))
+    yield Saving(nodes, NO_DELAY.scaled(delay_of(nodes, profile)))
 
 
 def _without_naps(profile: Profile, found: _Polling) -> Remainder | None:

@@ -10,7 +10,6 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import (
     interpreter_lock_waits,
     own_time,
-    scaled,
     working_time,
 )
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing, pulled_weights
@@ -104,7 +103,7 @@ def _savings(profile: Profile, found: Publishing) -> Iterable[Saving]:
     yield from working_time(tree, nodes, kinds, REMOVABLE)
     if found.feeding:
         yield from working_time(
-            tree, found.feeding - nodes, kinds, scaled(REMOVABLE, found.feeding_part)
+            tree, found.feeding - nodes, kinds, REMOVABLE.scaled(found.feeding_part)
         )
         yield from interpreter_lock_waits(profile, found.senders, found.feeding_us, REMOVABLE)
 

@@ -64,8 +64,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     )
     part = min(1.0, time.total_us / asked_us)
     backward = tree.subtrees(tree.topmost(computes_gradients))
-    removable = Range(BACKWARD.low * part, BACKWARD.high * part)
-    savings = (Saving(time.nodes, GRAPH), Saving(backward, removable))
+    savings = (Saving(time.nodes, GRAPH), Saving(backward, BACKWARD.scaled(part)))
     yield Finding(
         title=f"gradients are computed for a network that nothing trains ({time.place})",
         savings=tuple(saving for saving in savings if saving.nodes),

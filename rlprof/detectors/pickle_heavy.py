@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import interpreter_lock_waits, scaled, working_time
+from rlprof.detectors.recognisers.line_time import interpreter_lock_waits, working_time
 from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.transport import LARGE_BYTES, below, find_transport
 from rlprof.libraries.base import Transport
@@ -211,7 +211,7 @@ def _savings(
     shared = nodes & published.feeding
     yield from working_time(tree, nodes - shared, kinds, removable)
     if shared:
-        others = scaled(removable, 1 - published.feeding_part)
+        others = removable.scaled(1 - published.feeding_part)
         yield from working_time(tree, shared, kinds, others)
     pickled_beside = {
         activity.process: sum(

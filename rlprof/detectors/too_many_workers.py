@@ -7,7 +7,7 @@ from math import floor
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import scaled, working_time
+from rlprof.detectors.recognisers.line_time import working_time
 from rlprof.detectors.recognisers.transport import find_transport
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -82,9 +82,7 @@ def _savings(number: int, profile: Profile) -> Iterator[Saving]:
     """Yield, of the time that messages take, what goes when as many workers as cores get them."""
     going = 1 - max(1, floor(profile.load.cores)) / number
     moved = find_transport(profile.steady.nodes).keys() & set(profile.steady.hot_nodes())
-    yield from working_time(
-        profile.steady, moved, profile.wait_kinds, scaled(FEWER_MESSAGES, going)
-    )
+    yield from working_time(profile.steady, moved, profile.wait_kinds, FEWER_MESSAGES.scaled(going))
 
 
 def _cores(cores: float) -> str:

@@ -25,6 +25,10 @@ class Range(NamedTuple):
         half /= 1 + z2 / samples
         return cls(max(0.0, centre - half), min(1.0, centre + half))
 
+    def scaled(self, factor: float) -> Range:
+        """Both ends times ``factor``."""
+        return Range(self.low * factor, self.high * factor)
+
 
 class Confidence(Enum):
     """How sure a price is."""

@@ -136,7 +136,7 @@ def _at(entry: PricedFinding, saved: Range, profile: Profile) -> PricedFinding:
         entry,
         saved_share=saved,
         sps_after=None if rate is None else rate_after(rate, saved, most_saved([entry])),
-        saved_us=Range(saved.low * profile.steady_us, saved.high * profile.steady_us),
+        saved_us=saved.scaled(profile.steady_us),
     )
 
 

@@ -283,6 +283,6 @@ def priced(finding: Finding, claim: Claim, profile: Profile, measure: PriceBasis
         rank=0,
         saved_share=saved,
         sps_after=after,
-        saved_us=Range(saved.low * measure.timeline_us, saved.high * measure.timeline_us),
+        saved_us=saved.scaled(measure.timeline_us),
         process_roles=tuple(sorted(roles)),
     )

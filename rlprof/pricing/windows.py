@@ -69,7 +69,7 @@ class SeenInWindows:
             rank=0,
             saved_share=share,
             sps_after=None if rate is None else rate_after(rate, share),
-            saved_us=Range(share.low * profile.steady_us, share.high * profile.steady_us),
+            saved_us=share.scaled(profile.steady_us),
             process_roles=(profile.process_roles[window.process],),
         )
 
@@ -148,8 +148,8 @@ def _by_detector(
             is_worth_it = each in findings.listed
             length = window.view.wall.length if window.view is not None else 0.0
             part = parts[window.window.kind] / length if is_worth_it else 0.0
-            share = Range(each.saved_us.low * part, each.saved_us.high * part)
-            found.setdefault(each.detector, []).append(SeenInWindows(each, window, share))
+            seen = SeenInWindows(each, window, each.saved_us.scaled(part))
+            found.setdefault(each.detector, []).append(seen)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from rlprof.detectors.recognisers.line_time import scaled
 from rlprof.detectors.recognisers.transport import most_transport_us
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
@@ -56,7 +55,7 @@ class AnsweredCalls:
     @property
     def removable_of_answers(self) -> Range:
         """The same of ``answering``, where it is among what bounds the run."""
-        return scaled(self._removable, self._answers.busy_us / max(1, self._answers.wall_us))
+        return self._removable.scaled(self._answers.busy_us / max(1, self._answers.wall_us))
 
 
 def _answering(nodes: Sequence[Node], call: SlowCall) -> frozenset[int]:

@@ -107,7 +107,7 @@ def _in_one_process(crews: Sequence[CrewWork], steps: float, profile: Profile) -
     """
     crowd = crowding(profile.load, profile.steady_us)
     slept_us = 0.0
-    parts = [Range(IN_PROCESS_US.low * steps, IN_PROCESS_US.high * steps)]
+    parts = [IN_PROCESS_US.scaled(steps)]
     for crew in crews:
         messages = counted_messages(crew.crew.processes, profile)[IPC_MESSAGES] or 2 * steps
         own = [_own_us(crew.master, factor) + crew.servants.own_cpu_us * factor for factor in crowd]

@@ -273,7 +273,7 @@ def working_time(
     wall = tree.cost_of(waiting).wall_us
     busy = tree.cost_of(waiting).busy_us
     if busy:
-        yield Saving(waiting, scaled(removable, busy / wall))
+        yield Saving(waiting, removable.scaled(busy / wall))
 
 
 def interpreter_lock_waits(
@@ -297,8 +297,4 @@ def interpreter_lock_waits(
     wall = tree.cost_of(nodes).wall_us
     idle = tree.cost_of(nodes).idle_us
     if idle:
-        yield Saving(frozenset(nodes), scaled(removable, min(idle, held_us) / wall))
-
-
-def scaled(removable: Range, part: float) -> Range:
-    return Range(removable.low * part, removable.high * part)
+        yield Saving(frozenset(nodes), removable.scaled(min(idle, held_us) / wall))
