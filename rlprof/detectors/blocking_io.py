@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -118,11 +117,9 @@ def _evidence(profile: Profile, accesses: _Accesses) -> Iterable[str]:
     shown = [f"{access.value}: {percent(us / whole)}" for access, us in parts if us]
     if len(shown) > 1:
         yield ", ".join(shown)
-    line = accesses.heaviest
-    statement = accesses.lines.statement(Frame(line.file, line.function, line.line))
-    conditions = [ast.unparse(test) for test in statement.conditions] if statement else []
-    if conditions:
-        yield f"it is done when {' and '.join(conditions)}"
+    statement = accesses.lines.statement(accesses.heaviest)
+    if statement and statement.conditions:
+        yield f"it is done when {statement.condition}"
 
 
 # --- where files and servers are asked ------------------------------------------------------

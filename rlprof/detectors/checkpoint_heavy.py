@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,7 +10,7 @@ from rlprof.detectors.recognisers.line_time import LineTime, calls_time
 from rlprof.detectors.recognisers.output import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import UserLines, begins_process
 from rlprof.source.outputs import works_in_memory
 from rlprof.source.values import Values
@@ -65,13 +64,11 @@ def _evidence(time: LineTime) -> Iterable[str]:
         f"{percent(time.total_us / profile.critical.wall_us)} of the steady time is spent in saving, "
         f"{percent(asleep / time.total_us)} of it asleep for the disk"
     )
-    heaviest = time.heaviest
-    statement = lines.statement(Frame(heaviest.file, heaviest.function, heaviest.line))
+    statement = lines.statement(time.heaviest)
     if statement is not None:
-        conditions = [ast.unparse(test) for test in statement.conditions]
         yield (
-            f"it saves when {' and '.join(conditions)}"
-            if conditions
+            f"it saves when {statement.condition}"
+            if statement.conditions
             else "nothing on the way there keeps it from saving each time"
         )
 

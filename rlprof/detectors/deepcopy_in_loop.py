@@ -86,7 +86,7 @@ def _copies_by_pickle(lines: UserLines, values: Values, frame: Frame) -> bool:
 
 def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
     """Yield what is copied there, where a look has told."""
-    for statement in lines.statements(Frame(line.file, line.function, line.line)):
+    for statement in lines.statements(line):
         known = values.of(line.file, statement)
         for call in statement.calls():
             if call.args:

@@ -75,7 +75,7 @@ def _evidence(time: LineTime) -> Iterable[str]:
     each = of_each_step(time.total_us, time.profile.steady_steps)
     share = percent(time.total_us / time.profile.critical.wall_us)
     yield f"{share} of the steady time goes into checking{each}"
-    statement = lines.statement(Frame(heaviest.file, heaviest.function, heaviest.line))
+    statement = lines.statement(heaviest)
     if statement is not None:
         told = any(
             isinstance(node, ast.keyword) and node.arg == "validate_args"

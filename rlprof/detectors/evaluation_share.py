@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
@@ -302,13 +301,12 @@ def _counted_too(profile: Profile, search: _Search, share: Interval) -> Iterator
 
 
 def _conditions(lines: UserLines, line: Line) -> Iterator[str]:
-    statement = lines.statement(Frame(line.file, line.function, line.line))
+    statement = lines.statement(line)
     # What a library's callback does is done as often as it was told elsewhere.
     if statement is not None and statement.in_loop:
-        conditions = [ast.unparse(test) for test in statement.conditions]
         yield (
-            f"it is done when {' and '.join(conditions)}"
-            if conditions
+            f"it is done when {statement.condition}"
+            if statement.conditions
             else f"no condition in {last_name(line.function)} keeps it from being done each time"
         )
 

@@ -234,7 +234,6 @@ def _evidence(cost: _HotSpotCost, lines: UserLines, whole: int) -> Iterable[str]
 def _operation(cost: _HotSpotCost, lines: UserLines, values: Values) -> Iterable[str]:
     """Return what the heaviest line does, where the values that it works on were seen."""
     heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
-    frame = Frame(heaviest.file, heaviest.function, heaviest.line)
     owners = {owner for owner in cost.owners if lines.line(owner) == heaviest}
     called = {
         last_name(lines.tree.frame(child).function)
@@ -243,8 +242,8 @@ def _operation(cost: _HotSpotCost, lines: UserLines, values: Values) -> Iterable
     }
     told = [
         words
-        for statement in lines.statements(frame)
-        if (words := operation_in_words(statement, values.of(frame.file, statement), called))
+        for statement in lines.statements(heaviest)
+        if (words := operation_in_words(statement, values.of(heaviest.file, statement), called))
     ]
     if told:
         yield f"{short_place(heaviest)} does: {'; '.join(told)}"

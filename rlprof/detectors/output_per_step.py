@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -283,12 +282,11 @@ def _evidence(profile: Profile, written: _Written) -> Iterable[str]:
 
 def _conditions(written: _Written) -> str:
     line = written.heaviest
-    statement = written.lines.statement(Frame(line.file, line.function, line.line))
+    statement = written.lines.statement(line)
     if statement is None:
         return "its source is not in the run file"
-    conditions = [ast.unparse(test) for test in statement.conditions]
-    if conditions:
-        return f"it is written when {' and '.join(conditions)}"
+    if statement.conditions:
+        return f"it is written when {statement.condition}"
     function = last_name(line.function)
     where = "the script" if function == "<module>" else function
     return f"no condition in {where} lets it be written more rarely"

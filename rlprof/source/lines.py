@@ -75,15 +75,15 @@ class UserLines:
         text = self._sources.get(file)
         return parse(text) if text is not None else None
 
-    def statement(self, frame: Frame) -> Statement | None:
-        """The statement that ``frame`` was in."""
-        module = self.module(frame.file)
-        return module.statement_at(frame.line) if module else None
+    def statement(self, at: Frame | Line) -> Statement | None:
+        """The statement on a line, or that a frame was in."""
+        module = self.module(at.file)
+        return module.statement_at(at.line) if module else None
 
-    def statements(self, frame: Frame) -> Sequence[Statement]:
-        """All statements on the line that ``frame`` was in."""
-        module = self.module(frame.file)
-        return module.statements_at(frame.line) if module else ()
+    def statements(self, at: Frame | Line) -> Sequence[Statement]:
+        """All statements there: ``a(); b()`` are two."""
+        module = self.module(at.file)
+        return module.statements_at(at.line) if module else ()
 
     def function(self, frame: Frame) -> Function | None:
         """The function that ``frame`` was in, as its source has it."""

@@ -70,6 +70,11 @@ class Statement:
     def lines(self) -> range:
         return range(self.first_line, self.last_line + 1)
 
+    @property
+    def condition(self) -> str:
+        """All of its conditions as code, ``step % 10 == 0 and logs``; empty where it has none."""
+        return " and ".join(map(ast.unparse, self.conditions))
+
     def expressions(self) -> Iterator[ast.expr]:
         """Yield the expressions that run on the statement's own lines."""
         for _, value in ast.iter_fields(self.node):
