@@ -59,6 +59,11 @@ def count(number: float) -> str:
     return f"{number:.3g}"
 
 
+def rough_count(number: float) -> str:
+    """The same with two significant digits: ``12 000``, ``4.2``."""
+    return count(float(f"{number:.2g}"))
+
+
 def size(byte_count: float) -> str:
     """``byte_count`` in binary units: ``512 B``, ``1.4 MiB``."""
     value = float(byte_count)

@@ -17,7 +17,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.trace import Row
 from rlprof.source.lines import heaviest_line, short_place
 from rlprof.tracefile.regions import LOADER
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, percent, rough_count
 
 MIN_SHARE: Final = 0.05
 """Least share of the wall time (the threshold of the TensorBoard plugin for data loading)."""
@@ -72,7 +72,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         evidence=(
             f"{percent(share)} of the steady time makes batches for a DataLoader without workers"
             + (f", {duration(us / batches)} each" if batches else ""),
-            f"{count(float(f'{free:.2g}'))} of {count(load.cores)} cores are free meanwhile",
+            f"{rough_count(free)} of {count(load.cores)} cores are free meanwhile",
         ),
         fix=f"DataLoader(num_workers={workers}, persistent_workers=True): batches are made beside the training. On a GPU also pin_memory=True. Or "
         "decode the data once, before the loop, and keep it as tensors.",

@@ -19,7 +19,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import UserLines, last_name
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, of_each_step, percent, rough_count
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
@@ -103,7 +103,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
         f"{duration(bound)} at most: only that can be gained"
     ]
     if view.step_count:
-        evidence.append(f"{count(float(f'{per_step(calls, view):.2g}'))} checks per step")
+        evidence.append(f"{rough_count(per_step(calls, view))} checks per step")
     yield DeviceFinding(
         title="torch.distributions checks its values and waits for the GPU",
         saved_us=Range(0.0, bound),

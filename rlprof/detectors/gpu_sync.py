@@ -14,7 +14,7 @@ from rlprof.device.view import SiteWait, TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
 from rlprof.model.finding import Range
 from rlprof.model.trace import Row
-from rlprof.units import count, duration, percent
+from rlprof.units import count, duration, percent, rough_count
 
 MIN_PER_STEP: Final = 1.0
 """Waits per step below which it is logging now and then."""
@@ -60,7 +60,7 @@ def detect(view: TraceView) -> Iterable[DeviceFinding]:
         f"trace; the GPU is idle after them for {duration(bound)} at most: only that can be gained"
     ]
     if view.step_count:
-        evidence.append(f"{count(float(f'{per_step(calls, view):.2g}'))} reads per step")
+        evidence.append(f"{rough_count(per_step(calls, view))} reads per step")
     if shapes:
         evidence.append(f"{count(shapes)} of them decide a branch or a shape")
     if in_a_row := _in_a_row(waits):

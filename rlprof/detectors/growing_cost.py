@@ -16,7 +16,7 @@ from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
-from rlprof.units import count, duration, percent
+from rlprof.units import duration, percent, rough_count
 
 MIN_SHARE: Final = 0.08
 """Least share of the critical time: less is too few samples in a quarter to tell how it goes."""
@@ -83,7 +83,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             evidence=(
                 f"{percent(weight / whole)} of the steady time is spent there",
                 f"it takes {', '.join(duration(us) for us in each)} {unit} in the quarters of the steady phase: "
-                f"{count(float(f'{each[-1] / each[0]:.2g}'))} times as long in the last as in the first",
+                f"{rough_count(each[-1] / each[0])} times as long in the last as in the first",
                 f"all else takes {', '.join(duration(us) for us in _rest(line, profile))}",
             ),
             fix="Look at what it goes through, and how often it is called: a list, a file or a table that only grows and is read as a whole; hooks, callbacks or "

@@ -30,7 +30,7 @@ from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines, short_place
-from rlprof.units import count, duration, of_each_step, percent, size
+from rlprof.units import count, duration, of_each_step, percent, rough_count, size
 
 ONE_WAY: Final = 0.1
 """Most messages of those who make no steps, over those of who does: answers are as many as questions."""
@@ -124,7 +124,7 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
         evidence=(
             f"{percent(us / whole)} of the time is spent on messages to another process{of_each_step(us, steps)}",
             f"{count(round(stream.messages))} messages of {size(stream.bytes_each)} in the steady phase, "
-            f"{count(float(f'{stream.messages / steps:.2g}'))} per environment step, and no answers",
+            f"{rough_count(stream.messages / steps)} per environment step, and no answers",
         ),
         fix="Collect some dozens of steps in a list, send it as one message, and take it apart where it is received: a message costs a wake-up, a lock and "
         "a system call at each end, whatever is in it. Arrays in shared memory need no message at all.",
@@ -192,7 +192,7 @@ def _title(crews: Sequence[CrewWork]) -> str:
     workers = sum(len(parts.crew.servants) for parts in crews)
     own = sum(parts.servants.own_cpu_us for parts in crews)
     moved = sum(parts.transport_us for parts in crews)
-    times = f"{count(float(f'{moved / own:.2g}'))} times" if own else "far more than"
+    times = f"{rough_count(moved / own)} times" if own else "far more than"
     return (
         f"messages of {workers} environment worker{'s' if workers > 1 else ''} cost "
         f"{times} their steps"
@@ -218,7 +218,7 @@ def _evidence(
         f"{duration(low)} to {duration(high)}"
     )
     if sent:
-        each = f", {count(float(f'{sent / steps:.2g}'))} per environment step"
+        each = f", {rough_count(sent / steps)} per environment step"
         yield (
             f"{count(round(sent))} messages in the steady phase"
             f"{each if profile.steady_steps else ''}"
