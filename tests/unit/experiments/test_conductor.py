@@ -180,7 +180,7 @@ def a_finding(
 
 
 def a_plan(*findings: PlannedFinding, counter: str = "steps") -> Plan:
-    return Plan(True, counter, "steps", list(findings))
+    return Plan(True, counter, list(findings))
 
 
 ONE = a_plan(a_finding("one", option("first")))

@@ -44,7 +44,7 @@ def test_knows_the_gpu_and_the_ops_that_autograd_records(tmp_path):
     found = read_trace(written(tmp_path, trace.text()))
 
     gpu = found.header.devices[0]
-    assert (gpu.compute_major, gpu.memory_bytes) == (8, 80 << 30)
+    assert gpu.compute_major == 8
     assert [op.args.sequence for op in found.ops] == [-1, -1, 41]
 
 
