@@ -6,7 +6,7 @@ import ast
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.timed_waits import has_limit
+from rlprof.source.timed_waits import limited_lines
 from rlprof.syntax.module import PARSED_FILES, Loop, called_name, parse
 from rlprof.syntax.nodes import calls_in, nodes_in
 
@@ -24,9 +24,7 @@ def gathering_waits(text: str) -> frozenset[int]:
         return frozenset()
     return frozenset(
         line
-        for statement in module.statements
-        if any(called_name(call) in _TAKES and has_limit(call) for call in statement.calls())
-        for line in statement.lines
+        for line in limited_lines(text, _TAKES)
         if (loop := module.innermost_loop(line)) is not None and _gathers(loop)
     )
 

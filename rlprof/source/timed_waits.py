@@ -21,13 +21,18 @@ def timed_waits(text: str) -> frozenset[int]:
     """Lines of ``text`` that wait with a short time-out, or one that is not known: ``while not stop.wait(0.02)`` is a sleep
     that can be cut short.
     """
+    return limited_lines(text, frozenset({"wait"}))
+
+
+def limited_lines(text: str, names: Collection[str]) -> frozenset[int]:
+    """Lines of ``text`` with a call of one of ``names`` that is given a short time-out, or one that is not known."""
     module = parse(text)
     if module is None:
         return frozenset()
     return frozenset(
         line
         for statement in module.statements
-        if any(called_name(node) == "wait" and has_limit(node) for node in statement.calls())
+        if any(called_name(call) in names and _has_limit(call) for call in statement.calls())
         for line in statement.lines
     )
 
@@ -77,7 +82,7 @@ def _reads_a_clock(expression: ast.AST, clocked: Collection[str]) -> bool:
     )
 
 
-def has_limit(call: ast.Call) -> bool:
+def _has_limit(call: ast.Call) -> bool:
     """Tell whether a wait is given a time-out, short or not known: first, as ``wait`` and ``poll`` take it, or by its name."""
     given = [
         *(call.args[:1] if called_name(call) != "get" else call.args[1:2]),

@@ -18,10 +18,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from rlprof.agent.inject.rlprof_agent import aside
+from rlprof.agent.inject.rlprof_agent.code_places import instructions_at
 from rlprof.agent.inject.rlprof_agent.counted import own_environments
 from rlprof.agent.inject.rlprof_agent.counted.own_environments import (
     OwnEnvironment,
-    _instructions,
     find,
     steps_of,
 )
@@ -263,7 +263,7 @@ def test_instructions_are_told_by_line():
 
     start = code.__code__.co_firstlineno
     one, other = (
-        set(_instructions(code.__code__, range(at, at + 1))) for at in (start + 1, start + 2)
+        set(instructions_at(code.__code__, range(at, at + 1))) for at in (start + 1, start + 2)
     )
 
     assert one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import layout
-from .code_files import file_of
+from .code_places import file_of
 from .held_codes import HeldCodes
 from .mailbox import Mailbox
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import foreign_errors, layout
-from .code_files import file_of
+from .code_places import file_of
 from .held_codes import HeldCodes
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.

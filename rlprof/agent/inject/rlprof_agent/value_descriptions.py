@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from . import foreign_errors, layout, optimized
-from .code_files import file_of
+from .code_places import file_of
 from .opened_streams import leads_to, printed_to
 from .plain_reads import (
     FUNCTIONS,

@@ -13,6 +13,7 @@ from sys import _getframe
 from types import FunctionType
 
 from .. import aside, foreign_errors
+from ..code_places import comprehensions_at, instructions_at
 from ..counters import FIRST_THREAD, EventCounter, counter, stated
 from ..plain_reads import (
     beside_torch_modes,
@@ -37,7 +38,6 @@ from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, enrol
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import CodeType
     from typing import Any, Optional
 
@@ -128,10 +128,10 @@ class OwnEnvironment:
             _take_turns(self._counter)
         self._asked.add(asked)
         lines = range(first, last + 1)
-        for each in (code, *_comprehensions(code, lines)):
+        for each in (code, *comprehensions_at(code, lines)):
             if id(each) not in self.places:
                 self._codes.append(each)
-            self.places.setdefault(id(each), set()).update(_instructions(each, lines))
+            self.places.setdefault(id(each), set()).update(instructions_at(each, lines))
 
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``, unless the program has put something else in its place."""
@@ -242,33 +242,6 @@ def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
         if found is not None:
             return _counting(owner, name, found) if type(found) is FunctionType else None
     return None
-
-
-def _comprehensions(code: CodeType, lines: range) -> Iterator[CodeType]:
-    """Comprehensions of these lines, which were functions of their own before Python 3.12."""
-    for constant in code.co_consts:
-        is_one = type(constant) is type(code) and constant.co_name in ("<listcomp>", "<genexpr>")
-        if is_one and constant.co_firstlineno in lines:
-            yield constant
-
-
-def _instructions(code: CodeType, lines: range) -> Iterator[int]:
-    """Where in ``code`` its lines are; a frame that calls is at the call or in its inline cache, by how Python made it."""
-    lines_of: Any = getattr(code, "co_lines", None)
-    for start, end, line in lines_of() if lines_of is not None else _lines_before_3_10(code):
-        if line in lines:
-            yield from range(start, end)
-
-
-def _lines_before_3_10(code: CodeType) -> Iterator[tuple[int, int, int]]:
-    table = code.co_lnotab
-    start, line = 0, code.co_firstlineno
-    for at in range(0, len(table), 2):
-        bytes_on, lines_on = table[at], table[at + 1]
-        yield start, start + bytes_on, line
-        start += bytes_on
-        line += lines_on - 256 if lines_on > 127 else lines_on
-    yield start, len(code.co_code), line
 
 
 def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, CodeType, FunctionType
 
 from .. import foreign_errors
-from ..code_files import file_of
+from ..code_places import file_of
 from ..real import sys, time
 from . import AskedPart, RefusedError, library
 from .arrays import arrays_first

@@ -11,7 +11,7 @@ from _functools import partial  # type: ignore[import-not-found]
 from dis import findlinestarts
 from types import CodeType, FunctionType
 
-from ..code_files import file_of
+from ..code_places import file_of
 from ..counted.dressing import is_counting, original_of
 from ..layout import TREATED_FILE
 from ..plain_reads import MISSING, in_classes

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rlprof.agent.inject.rlprof_agent.code_files import file_of
+from rlprof.agent.inject.rlprof_agent.code_places import file_of
 from rlprof.agent.inject.rlprof_agent.layout import UNNAMED_FILE
 
 
