@@ -399,7 +399,8 @@ def test_all_that_is_needed_is_imported_before_the_program_begins():
 def test_the_time_that_left_out_calls_take_is_told(what, program, its_try):
     """Of work that takes no time at all there would be a ceiling otherwise, by what the treatment takes."""
     step = program.call(what, program.step, every=1_000_000)
-    for _ in range(2):
+    told_s, took_s = [], []
+    for _ in range(4):
         its_try.arm(step)
         # What counting has taken in other tests is in it, too.
         before_s = its_try.turn().cost_s
@@ -407,6 +408,8 @@ def test_the_time_that_left_out_calls_take_is_told(what, program, its_try):
         begun_s = time.perf_counter()
         for _ in range(2000):
             program.step(3)
-        took_s = time.perf_counter() - begun_s
+        took_s.append(time.perf_counter() - begun_s)
+        told_s.append(its_try.want(False).cost_s - before_s)
 
-        assert 0 < its_try.want(False).cost_s - before_s < 2 * took_s
+    # What a call takes is timed when a try is armed, and another program may have the core just then.
+    assert 0 < min(told_s) < 2 * max(took_s)
