@@ -39,7 +39,7 @@ def main(steps):
     nodes = {state: Node() for state in states}
     for step in range(steps):
         state = states[step % 2]
-        sum(range(3000))
+        sum(range(12_000))
         {all}
 """,
     "array-conversion-in-loop": """
