@@ -12,7 +12,7 @@ from typing import Final
 
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, parse
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, defaults_of, positional_of
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
 _WHOLE: Final = re.compile(r"^\d[\d_]*$")
@@ -113,8 +113,8 @@ def _parameters_by_position(module: SourceModule) -> dict[str, list[str]]:
     """Parameters of the file's functions, by the names that these are called by; of several of one name none."""
     found: dict[str, list[list[str]]] = defaultdict(list)
     for function in module.functions:
-        node, arguments = function.node, function.node.args
-        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+        node = function.node
+        names = positional_of(node)
         is_made = node.name == "__init__"
         called = function.class_name.rpartition(".")[2] if is_made else node.name
         found[called].append(names[1:] if names[:1] in (["self"], ["cls"]) else names)
@@ -155,7 +155,7 @@ def _named(node: ast.AST) -> Iterator[tuple[_Source, str, ast.expr | None]]:
     elif isinstance(node, ast.Call):
         yield from _named_by_call(node)
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield from _defaults(node.args)
+        yield from ((_Source.DEFAULT, *given) for given in defaults_of(node.args).items())
 
 
 def _named_by_call(call: ast.Call) -> Iterator[tuple[_Source, str, ast.expr | None]]:
@@ -167,14 +167,6 @@ def _named_by_call(call: ast.Call) -> Iterator[tuple[_Source, str, ast.expr | No
         return
     for keyword in call.keywords:
         yield _Source.CALL, keyword.arg or "", keyword.value
-
-
-def _defaults(arguments: ast.arguments) -> Iterator[tuple[_Source, str, ast.expr | None]]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    for argument, default in zip(reversed(positional), reversed(arguments.defaults), strict=False):
-        yield _Source.DEFAULT, argument.arg, default
-    for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _Source.DEFAULT, argument.arg, value
 
 
 def _number(expression: ast.expr | None) -> int | None:

@@ -27,7 +27,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_assigned,
 )
-from rlprof.syntax.nodes import given_to, nodes_in, targets_of
+from rlprof.syntax.nodes import arguments_of, given_to, nodes_in, positional_of, targets_of
 
 ForLoop = ast.For | ast.AsyncFor
 
@@ -304,10 +304,8 @@ class _LoopTurn:
         return Trail(fed, max(Touch.KEPT, trail.touch))
 
     def _enter(self, call: ast.Call, function: Function) -> Trail:
-        arguments = function.node.args
-        names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
-        if function.class_name and not _is_static(function):
-            names = names[1:]
+        is_bound = bool(function.class_name) and not function.is_static
+        names = positional_of(function.node)[is_bound:]
         given: dict[str, Trail] = {}
         rest = NOTHING
         for number, argument in enumerate(call.args):
@@ -322,13 +320,8 @@ class _LoopTurn:
                 rest = joined([rest, trail])
             else:
                 given[keyword.arg] = trail
-        others = [*names, *(argument.arg for argument in arguments.kwonlyargs)]
-        others += [
-            parameter.arg
-            for parameter in (arguments.vararg, arguments.kwarg)
-            if parameter is not None
-        ]
-        given |= {name: rest for name in others if name not in given}
+        every = arguments_of(function.node)[is_bound:]
+        given |= {name: rest for name in every if name not in given}
         attributes = {name: trace for name, trace in self.names.items() if "." in name}
         outer, self.names = self.names, attributes | given
         module = self._levels[self._here + 1].module
@@ -346,12 +339,6 @@ def is_call_of(call: ast.Call, function: Function, known: Mapping[str, Value]) -
     value = value_of(call.func, known)
     is_object = function.node.name in ("forward", "__call__") and value is not None
     return is_object and value is not None and is_object_of(value, function.class_name)
-
-
-def _is_static(function: Function) -> bool:
-    return any(
-        ast.unparse(decorator) == "staticmethod" for decorator in function.node.decorator_list
-    )
 
 
 def _largest(given: Sequence[ast.expr], known: Mapping[str, Value]) -> Value | None:

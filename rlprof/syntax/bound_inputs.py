@@ -7,10 +7,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.syntax.dependencies import arguments_of, assigned_by, assigned_in
+from rlprof.syntax.dependencies import assigned_by, assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, defaults_of, given_to, owner_of
+from rlprof.syntax.nodes import (
+    arguments_of,
+    assigned,
+    defaults_of,
+    given_to,
+    is_decorated,
+    owner_of,
+    positional_of,
+)
 from rlprof.syntax.operands import Operand, operand_of, steps_to
 from rlprof.syntax.pure_calls import hardly_works, is_of_computing, only_computes
 
@@ -105,11 +113,11 @@ def _calls(node: ast.AST, function: Function, statement: Statement) -> TypeGuard
         if name != _ANSWERS_CALLS:
             return called_name(node) == name
         return sum(1 for _ in statement.calls()) == 1
-    return isinstance(node, ast.Attribute) and node.attr == name and _is_property(function)
-
-
-def _is_property(function: Function) -> bool:
-    return any(ast.unparse(decorator) == "property" for decorator in function.node.decorator_list)
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and is_decorated(function.node, "property")
+    )
 
 
 def arguments_given(
@@ -119,9 +127,9 @@ def arguments_given(
     node = function.node
     if node.args.vararg or node.args.kwarg:
         return None
-    names = [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
+    names = positional_of(node)
     given: dict[str, ast.expr] = {}
-    if function.class_name and not _is_static(function):
+    if function.class_name and not function.is_static:
         owner = _owner(call, function)
         # ``Base.features(self, obs)``, and a method under another name, give the object in other ways.
         if owner is None or not names or ast.unparse(owner) in _classes(module):
@@ -150,12 +158,6 @@ def _owner(call: ast.expr, function: Function) -> ast.expr | None:
             return call.func
         call = call.func
     return call.value if isinstance(call, ast.Attribute) else None
-
-
-def _is_static(function: Function) -> bool:
-    return any(
-        ast.unparse(decorator) == "staticmethod" for decorator in function.node.decorator_list
-    )
 
 
 @lru_cache(maxsize=PARSED_FILES)

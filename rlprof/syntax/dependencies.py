@@ -16,7 +16,7 @@ from rlprof.syntax.module import (
     Statement,
     variables_assigned,
 )
-from rlprof.syntax.nodes import nodes_in
+from rlprof.syntax.nodes import arguments_of, nodes_in
 from rlprof.syntax.operands import Operand, operand_of
 from rlprof.syntax.pure_calls import (
     changes_a_heap,
@@ -263,13 +263,6 @@ class _Reading:
         if any(operand.steps[0] in self._own for operand in told):
             raise _NotPureError  # A name of the file that is a variable here.
         self._inputs |= dict.fromkeys(told)
-
-
-def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
-    """The names of a function's parameters: those by position in their order first, ``*`` and ``**`` last."""
-    given = node.args
-    rest = (each for each in (given.vararg, given.kwarg) if each is not None)
-    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
 
 
 @lru_cache(maxsize=4096)

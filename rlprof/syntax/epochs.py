@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned, around
 from rlprof.syntax.bound_inputs import arguments_given, only_value
-from rlprof.syntax.dependencies import arguments_of, assigned_in
+from rlprof.syntax.dependencies import assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
-from rlprof.syntax.nodes import assigned, given_to, nodes_in, without_index
+from rlprof.syntax.nodes import arguments_of, assigned, given_to, nodes_in, without_index
 from rlprof.syntax.pure_calls import is_computing_method, only_computes
 
 _MOST_ROUNDS: Final = 8

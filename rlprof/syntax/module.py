@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.syntax.imports import STANDS_FOR, imported, stands_for
-from rlprof.syntax.nodes import calls_in, names_in, nodes_in
+from rlprof.syntax.nodes import calls_in, is_decorated, names_in, nodes_in
 
 PARSED_FILES: Final = 256
 """Syntax trees kept: more than the files with hot lines of any run seen."""
@@ -50,6 +50,10 @@ class Function:
     @property
     def last_line(self) -> int:
         return self.node.end_lineno or self.node.lineno
+
+    @property
+    def is_static(self) -> bool:
+        return is_decorated(self.node, "staticmethod")
 
 
 @dataclass(frozen=True, slots=True)

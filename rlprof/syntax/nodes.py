@@ -107,6 +107,23 @@ def parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
     return parts
 
 
+def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    """The names of a function's parameters: those by position in their order first, ``*`` and ``**`` last."""
+    given = node.args
+    rest = (each.arg for each in (given.vararg, given.kwarg) if each is not None)
+    return [*positional_of(node), *(each.arg for each in given.kwonlyargs), *rest]
+
+
+def positional_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    """The names of the parameters that a call may give by position, in their order."""
+    return [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+
+
+def is_decorated(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Tell whether a function has the decorator ``name`` of Python's own."""
+    return any(isinstance(each, ast.Name) and each.id == name for each in node.decorator_list)
+
+
 def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
     """The defaults of parameters, by the name of those that have one."""
     positional = [*arguments.posonlyargs, *arguments.args]

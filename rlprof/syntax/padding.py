@@ -11,10 +11,9 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assigned
-from rlprof.syntax.dependencies import arguments_of
 from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, defaults_of, items_of
+from rlprof.syntax.nodes import arguments_of, assigned, defaults_of, items_of
 from rlprof.syntax.operands import Operand, operand_of
 
 _MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip

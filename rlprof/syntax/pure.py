@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 
 from rlprof.model.recording import Frame
 from rlprof.syntax.dependencies import (
-    arguments_of,
     assigned_by,
     inputs_of_function,
     inputs_of_value,
     is_called_as_written,
 )
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import calls_in, items_of, nodes_in
+from rlprof.syntax.nodes import arguments_of, calls_in, items_of, nodes_in
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.pure_calls import hardly_works, is_made_to_be_written, worked_on
 from rlprof.syntax.writes import is_changed, result_is_kept

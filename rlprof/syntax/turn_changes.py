@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned
-from rlprof.syntax.dependencies import arguments_of, assigned_in, is_called_as_written, is_no_grad
+from rlprof.syntax.dependencies import assigned_in, is_called_as_written, is_no_grad
 from rlprof.syntax.imports import full_name, stands_for
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -19,7 +19,7 @@ from rlprof.syntax.module import (
     called_name,
     receiver,
 )
-from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
+from rlprof.syntax.nodes import arguments_of, calls_in, nodes_in, targets_of
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.private_names import is_private
 from rlprof.syntax.pure import attributes_given

@@ -20,7 +20,7 @@ from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given, only_value
-from rlprof.syntax.dependencies import arguments_of, assigned_by
+from rlprof.syntax.dependencies import assigned_by
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import (
     Comprehension,
@@ -29,7 +29,7 @@ from rlprof.syntax.module import (
     SourceModule,
     variables_assigned,
 )
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import arguments_of, assigned
 from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
 from rlprof.syntax.same_turn import Functions, Watched, together
 

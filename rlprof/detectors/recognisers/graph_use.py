@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, scope_of
 from rlprof.detectors.recognisers.graph_flow import Flow
 from rlprof.syntax.module import Function, SourceModule, called_name, parse
+from rlprof.syntax.nodes import positional_of
 
 _DEEPEST: Final = 4
 """Functions in one another that the graph is followed into."""
@@ -130,10 +131,7 @@ class OwnFunction(NamedTuple):
 
     @property
     def is_method(self) -> bool:
-        return bool(self.function.class_name) and not any(
-            isinstance(decorator, ast.Name) and decorator.id == "staticmethod"
-            for decorator in self.function.node.decorator_list
-        )
+        return bool(self.function.class_name) and not self.function.is_static
 
     def given(
         self, call: ast.Call, receiver: bool, held: Iterable[ast.expr]
@@ -142,7 +140,7 @@ class OwnFunction(NamedTuple):
         ``call`` calls: it takes another number of arguments.
         """
         arguments = self.function.node.args
-        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        names = positional_of(self.function.node)
         if self.is_method and isinstance(call.func, ast.Name):
             return None
         first = names[: int(self.is_method)]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.imports import name_key
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, calls_in, single_targets, targets_of
+from rlprof.syntax.nodes import arguments_of, assigned, calls_in, single_targets, targets_of
 
 _ADDS: Final = frozenset({"append", "appendleft", "extend", "add", "insert"})
 _TAKES: Final = frozenset({"clear", "pop", "popleft", "popitem", "remove", "discard"})
@@ -75,9 +75,7 @@ class _Scopes:
     def __init__(self, module: SourceModule) -> None:
         self._own: dict[str, set[str]] = defaultdict(set)
         for function in module.functions:
-            arguments = function.node.args
-            every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-            self._own[function.qualname].update(argument.arg for argument in every)
+            self._own[function.qualname].update(arguments_of(function.node))
         for statement in module.statements:
             if statement.function is not None:
                 self._own[statement.function.qualname].update(_assigned_names(statement.node))

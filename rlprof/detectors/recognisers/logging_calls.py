@@ -29,7 +29,7 @@ from rlprof.syntax.module import (
     assigned_variable,
     called_name,
 )
-from rlprof.syntax.nodes import calls_in, lines_of, targets_of
+from rlprof.syntax.nodes import calls_in, lines_of, positional_of, targets_of
 
 QUIET_LEVELS: Final = frozenset({"trace", "debug"})
 """Off unless somebody turns them on."""
@@ -351,11 +351,8 @@ def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
         arguments = call.arguments
         if function is None or not arguments or call.level == KEPT:
             continue
-        parameters = {
-            parameter.arg
-            for parameter in (*function.node.args.posonlyargs, *function.node.args.args)
-        }
-        if set(_reads(arguments[0])) & (parameters - {"self", "cls"}) and _only_logs(
+        parameters = {*positional_of(function.node)} - {"self", "cls"}
+        if parameters.intersection(_reads(arguments[0])) and _only_logs(
             module.of_function(function)
         ):
             yield Wrapper(call.level, function)

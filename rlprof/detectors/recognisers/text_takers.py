@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.source.values import Callee
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import nodes_in
+from rlprof.syntax.nodes import arguments_of, nodes_in, positional_of
 
 MAX_STATEMENTS: Final = 12
 """A longer function does more than pass a message on."""
@@ -41,9 +41,10 @@ class Wrapper:
     def uses(self, call: ast.Call) -> list[ast.expr]:
         """Those arguments of ``call`` that it passes on."""
         given = self.function.node.args
-        names = [parameter.arg for parameter in (*given.posonlyargs, *given.args)]
+        names = positional_of(self.function.node)
         if names[:1] in (["self"], ["cls"]):
             del names[0]
+        known = {*names, *(each.arg for each in given.kwonlyargs)}
         rest = given.vararg.arg if given.vararg else ""
         others = given.kwarg.arg if given.kwarg else ""
         found = []
@@ -52,7 +53,7 @@ class Wrapper:
             if not self.takes or name in self.takes:
                 found.append(argument)
         for keyword in call.keywords:
-            name = keyword.arg if keyword.arg in {*names, *_keyword_only(given)} else others
+            name = keyword.arg if keyword.arg in known else others
             if not self.takes or name in self.takes:
                 found.append(keyword.value)
         return found
@@ -111,11 +112,7 @@ def conditional_takers(module: SourceModule) -> Iterator[Wrapper]:
 
 
 def _taker(function: Function, body: Sequence[Statement]) -> Wrapper | None:
-    given = function.node.args
-    parameters = {parameter.arg for parameter in (*given.posonlyargs, *given.args)} | _keyword_only(
-        given
-    )
-    parameters |= {parameter.arg for parameter in (given.vararg, given.kwarg) if parameter}
+    parameters = {*arguments_of(function.node)}
     uses = {name: _uses(name, function, body) for name in parameters - {"self", "cls"}}
     takes = frozenset(name for name, statements in uses.items() if statements)
     if not takes:
@@ -173,10 +170,6 @@ def _is_output(statement: Statement) -> bool:
         case ast.Expr(ast.Call() as call):
             return called_name(call) in _OUTPUTS
     return False
-
-
-def _keyword_only(given: ast.arguments) -> set[str]:
-    return {argument.arg for argument in given.kwonlyargs}
 
 
 def names_in(expressions: Collection[ast.expr]) -> frozenset[str]:

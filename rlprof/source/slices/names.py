@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.source.slices.model import DataPlace
-from rlprof.syntax.dependencies import arguments_of, is_called_as_written
+from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, variables_assigned
-from rlprof.syntax.nodes import assigned, single_targets
+from rlprof.syntax.nodes import arguments_of, assigned, is_decorated, single_targets
 
 _BODIES: Final = ("body", "orelse", "finalbody")
 _OF_NETWORKS: Final = ("forward", "__call__")
@@ -145,7 +145,7 @@ class ProgramNames:
 
     def properties(self, name: str) -> Iterator[NamedFunction]:
         """Yield the functions that reading an attribute of that name may call."""
-        return (each for each in self._methods.get(name, ()) if is_decorated(each, "property"))
+        return (each for each in self._methods.get(name, ()) if is_decorated(each.node, "property"))
 
     def may_be_read_by_others(self, attribute: str) -> bool:
         """Tell whether nobody in the program reads it, and a class of a library may."""
@@ -156,7 +156,7 @@ class ProgramNames:
         name = function.node.name
         is_special = name.startswith("__") and name.endswith("__") and name != "__init__"
         is_read = name in self._read_attributes or (not function.of_class and name in self._read)
-        is_property = is_decorated(function, "property")
+        is_property = is_decorated(function.node, "property")
         is_handed_on = is_read and not is_property
         return (
             is_special
@@ -255,13 +255,6 @@ def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:
         yield from getattr(node, name, ())
     for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         yield from part.body
-
-
-def is_decorated(function: NamedFunction, name: str) -> bool:
-    """Tell whether a function has the decorator ``name`` of Python's own."""
-    return any(
-        isinstance(each, ast.Name) and each.id == name for each in function.node.decorator_list
-    )
 
 
 def _attributes_given(

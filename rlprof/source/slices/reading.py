@@ -22,12 +22,11 @@ from rlprof.source.slices.names import (
     NameScope,
     ProgramNames,
     bodies_of,
-    is_decorated,
 )
 from rlprof.source.slices.networks import holds_network
 from rlprof.source.slices.parts import parts_of
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, receiver
-from rlprof.syntax.nodes import assigned, calls_in, given_to, nodes_in, single_targets
+from rlprof.syntax.nodes import assigned, calls_in, given_to, is_decorated, nodes_in, single_targets
 from rlprof.syntax.pure_calls import written_by
 
 _OPAQUE: Final = frozenset({"globals", "locals", "eval", "exec"})
@@ -322,7 +321,7 @@ class _Reading:
     def _hand_over(self, given: _Given, function: NamedFunction, *, is_known: bool) -> None:
         """Note which parameter of a function gets what; each may get anything where that is not clear, or the function not known."""
         parameters = function.scope.parameters
-        is_method = bool(function.of_class) and not is_decorated(function, "staticmethod")
+        is_method = bool(function.of_class) and not is_decorated(function.node, "staticmethod")
         by_place = parameters[1:] if is_method else parameters
         is_clear = (
             is_known
