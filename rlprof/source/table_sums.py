@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -21,7 +20,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import items_of, lines_of, nodes_in, operands_of
+from rlprof.syntax.nodes import items_of, lines_of, nodes_in, operands_of, with_variables
 from rlprof.syntax.operands import steps_to
 
 _OF_NUMBERS: Final = frozenset({"float", "int", "abs"})
@@ -184,21 +183,10 @@ class TableSum:
         return True
 
 
-class _WrittenOut(ast.NodeTransformer):
-    """Puts what variables are in their places."""
-
-    def __init__(self, made: Mapping[str, ast.expr]) -> None:
-        self._made = made
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return deepcopy(self._made.get(node.id, node))
-
-
 def _written_out(expression: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
-    written: ast.expr = deepcopy(expression)
     for _ in range(_MOST_DEPTH):
-        written = _WrittenOut(made).visit(written)
-    return written
+        expression = with_variables(expression, made)
+    return expression
 
 
 def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import NamedTuple, TypeVar
+
+_Written = TypeVar("_Written", bound=ast.expr)
 
 
 def nodes_in(*parts: ast.AST) -> Iterator[ast.AST]:
@@ -130,6 +133,20 @@ def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
     last = zip(reversed(positional), reversed(arguments.defaults), strict=False)
     by_keyword = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     return {each.arg: value for each, value in (*last, *by_keyword) if value is not None}
+
+
+def with_variables(expression: _Written, values: Mapping[str, ast.expr]) -> _Written:
+    """Return a copy of ``expression`` with ``values`` in place of the variables of these names."""
+    written: _Written = _Replacing(values).visit(deepcopy(expression))
+    return written
+
+
+class _Replacing(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return deepcopy(self._values.get(node.id, node))
 
 
 def without_index(expression: ast.expr) -> ast.expr:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from rlprof.syntax.module import (
     SourceModule,
     variables_assigned,
 )
-from rlprof.syntax.nodes import arguments_of, assigned
+from rlprof.syntax.nodes import arguments_of, assigned, with_variables
 from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
 from rlprof.syntax.same_turn import Functions, Watched, together
 
@@ -184,7 +183,7 @@ class AskedAgainSearch(SteadySearch):
             given = arguments_given(above.module, outer, function)
             if given is None or not _is_of_arguments(told, function, given):
                 return
-            asking, asked = outer, _replaced(told, given)
+            asking, asked = outer, with_variables(told, given)
 
     def _levels(self, top: int) -> Iterator[tuple[str, Level]]:
         """Yield the statement of the user's that asks, and those that call its function, each with its file."""
@@ -277,7 +276,7 @@ def _made_of(asked: ast.Call, function: Function, module: SourceModule) -> ast.C
         }
         if not made:
             return asked
-        asked = _replaced(asked, made)
+        asked = with_variables(asked, made)
     return asked
 
 
@@ -304,19 +303,3 @@ def _is_of_arguments(asked: ast.Call, function: Function, given: Mapping[str, as
     own = {*assigned_by(function), *arguments_of(function.node)}
     names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
     return (names & own) <= given.keys() - assigned_by(function)
-
-
-class _Replacing(ast.NodeTransformer):
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        value = self._values.get(node.id)
-        return node if value is None else copy.deepcopy(value)
-
-
-def _replaced(asked: ast.Call, values: Mapping[str, ast.expr]) -> ast.Call:
-    """Return a copy of ``asked`` with ``values`` in place of the variables of these names."""
-    replaced = copy.deepcopy(asked)
-    _Replacing(values).generic_visit(replaced)
-    return replaced

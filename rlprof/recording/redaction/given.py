@@ -13,7 +13,7 @@ from rlprof.recording.redaction.holders import held
 from rlprof.recording.redaction.names import is_often_a_word, is_secret_name, is_vague_name
 from rlprof.recording.redaction.programs import passwords_of_programs
 from rlprof.syntax.module import called_name
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, defaults_of
 
 Given: TypeAlias = Iterator[tuple[str, ast.expr]]
 """Names and what they are given."""
@@ -92,7 +92,7 @@ def _given(node: ast.AST) -> Given:
         case ast.For() | ast.AsyncFor() | ast.comprehension():
             yield _name(node.target), node.iter
         case ast.arguments():
-            yield from _defaults(node)
+            yield from defaults_of(node).items()
         case ast.keyword(arg=str() as name):
             yield name, node.value
         case ast.Dict():
@@ -144,16 +144,6 @@ def _name_before(node: ast.expr) -> str:
         case ast.Call(func=ast.Attribute(value=text, attr=method)) if method in _SAME_TEXT:
             return _name_before(text)
     return _name(node)
-
-
-def _defaults(arguments: ast.arguments) -> Given:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    with_default = positional[len(positional) - len(arguments.defaults) :]
-    for argument, value in zip(with_default, arguments.defaults, strict=True):
-        yield argument.arg, value
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if default is not None:
-            yield argument.arg, default
 
 
 def _named_in_call(call: ast.Call) -> Given:
