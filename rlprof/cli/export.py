@@ -9,7 +9,7 @@ import typer
 
 from rlprof.cli.formats import by_name, by_suffix, parse_options
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import Force, RunFile, check_output, dash_as_stdout, hand_out, run_path
+from rlprof.cli.output import Force, OutputFile, RunFile, check_output, hand_out, run_path
 from rlprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,16 +38,7 @@ def export(
             autocompletion=_complete,
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=dash_as_stdout,
-            help="Write to FILE instead of standard output.",
-        ),
-    ] = None,
+    output: OutputFile = None,
     option: Annotated[
         list[str] | None,
         typer.Option(

@@ -21,15 +21,20 @@ from rlprof.cli.destination import (
     is_recording,
     write_into,
 )
+from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.streams import cannot_print, send_nowhere, tell_loss
 from rlprof.errors import OutputError, UsageError
 from rlprof.runfile.schema import is_head_of_run_file
 
 if TYPE_CHECKING:
     from rlprof.documents.blocks import Block
+    from rlprof.model.report import Report
 
 LATEST: Final = Path(".rlprof/latest")
 """A link to the newest run file of this working directory."""
+
+REPORT_S: Final = 0.5
+"""For stderr to take more of the report: who has stopped reading holds up the end no longer."""
 
 _STDOUT: Final = Path("/dev/stdout")
 
@@ -294,6 +299,15 @@ def show(document: str | bytes, stream: TextIO | None = None) -> None:
     except OSError as error:
         send_nowhere(stream)
         tell_loss(error)
+
+
+def show_in_time(report: Report) -> None:
+    """Show the report of a training that has ended on stderr, as much as its reader takes."""
+    from rlprof.renderers.terminal import RENDERER
+
+    text = RENDERER.render(report, terminal_options(sys.stderr))
+    assert isinstance(text, str)
+    say_in_time(text, REPORT_S)
 
 
 def say(text: str) -> None:

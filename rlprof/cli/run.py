@@ -15,7 +15,7 @@ import typer
 from rlprof.cli.command import command_of, script_name
 from rlprof.cli.last_resort import not_begun, say_in_time, train_without
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import terminal_options
+from rlprof.cli.output import show_in_time
 from rlprof.cli.target import Interpreter, ReplaceRunFile, counted_function, pattern_of, target_of
 from rlprof.errors import OutputError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
@@ -30,9 +30,6 @@ _INTERVAL = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|µs|ms|s)$")
 _UNITS_US = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
 MIN_INTERVAL_US = 500
 MAX_INTERVAL_US = 1_000_000
-
-REPORT_S = 0.5
-"""For stderr to take more of the report: who has stopped reading holds up the end no longer."""
 
 
 def run(
@@ -261,11 +258,7 @@ def _after(outcome: RunEnd, run_file: Path, *, is_default_place: bool, show_repo
     if is_default_place and is_kept:
         point_latest_at(run_file)
     if report is not None and show_report and sys.stderr is not None:
-        from rlprof.renderers.terminal import RENDERER
-
-        text = RENDERER.render(report, terminal_options(sys.stderr))
-        assert isinstance(text, str)
-        say_in_time(text, REPORT_S)
+        show_in_time(report)
 
 
 def _removed(run_file: Path, outcome: RunEnd) -> RunFileError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from rlprof.cli.command import command_of, script_name
 from rlprof.cli.explain import names_like
 from rlprof.cli.last_resort import say_in_time
 from rlprof.cli.loading import load_report
-from rlprof.cli.output import terminal_options
+from rlprof.cli.output import show_in_time
 from rlprof.cli.target import Interpreter, ReplaceRunFile, StepsFrom, counted_function, target_of
 from rlprof.errors import UsageError
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
@@ -23,7 +22,6 @@ from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 if TYPE_CHECKING:
     from rlprof.experiments.conductor import Conductor
     from rlprof.experiments.plan import PlannedFinding
-    from rlprof.model.report import Report
     from rlprof.recording.recorder import RunEnd
 
 _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
@@ -166,7 +164,7 @@ def try_(
     report = load_report(run_file)
     if output is None and is_worth_keeping(report):
         point_latest_at(run_file)
-    _show(report)
+    show_in_time(report)
     if has_failed:
         raise words.training_failed(ended.exit_code)
     if conductor.failure is not None:
@@ -204,14 +202,6 @@ def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:
     with suppress(Interrupted), interruptible(), adopting_orphans():
         tries.run(conductor.restarts, conductor.budget_left_s)
     amend_experiments(settings.run_file, [*conductor.experiments, *tries.experiments])
-
-
-def _show(report: Report) -> None:
-    from rlprof.renderers.terminal import RENDERER
-
-    text = RENDERER.render(report, terminal_options(sys.stderr))
-    assert isinstance(text, str)
-    say_in_time(text, 0.5)
 
 
 def _tell(line: str) -> None:
