@@ -1,4 +1,4 @@
-"""Read rates out of a file that the program's output goes to; nothing stands between the program and the file."""
+"""Read rates out of a file that the program's output goes to, at once or through ``tee``; rlprof stands nowhere in between."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, Protocol
 
 from rlprof.recording.printed_numbers import number
+from rlprof.recording.procfs import every_pid, read_thread_name
 
 _MOST_AT_ONCE: Final = 1 << 18
 """Bytes that are read in a window; of more the last."""
@@ -116,15 +118,41 @@ class OutputLog:
 
 
 def logs_of_output(streams: Sequence[int] = (1, 2)) -> list[OutputLog]:
-    """Open those of our streams, which are the target's, that are regular files; one that is both of them once."""
+    """Open the regular files that our streams, which are the target's, go to, at once or through ``tee``; each once."""
     logs: dict[tuple[int, int], OutputLog] = {}
     for stream in streams:
-        with suppress(OSError):
-            status = os.fstat(stream)
-            if stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) not in logs:
-                fd = os.open(f"/proc/self/fd/{stream}", os.O_RDONLY | os.O_CLOEXEC)
-                logs[status.st_dev, status.st_ino] = OutputLog(fd, status.st_size)
+        for file in _files_of(stream):
+            with suppress(OSError):
+                status = file.stat()
+                if (status.st_dev, status.st_ino) not in logs:
+                    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+                    logs[status.st_dev, status.st_ino] = OutputLog(fd, status.st_size)
     return list(logs.values())
+
+
+def _files_of(stream: int) -> list[Path]:
+    own = Path(f"/proc/self/fd/{stream}")
+    with suppress(OSError):
+        mode = own.stat().st_mode
+        if stat.S_ISREG(mode):
+            return [own]
+        if stat.S_ISFIFO(mode):
+            return [
+                file
+                for pid in every_pid()
+                if read_thread_name(pid, pid) == "tee"
+                for file in _files_written_by(pid, of_pipe=own)
+            ]
+    return []
+
+
+def _files_written_by(pid: int, of_pipe: Path) -> list[Path]:
+    """The regular files that ``pid`` has open, if what it reads is ``of_pipe``."""
+    with suppress(OSError):
+        opened = Path(f"/proc/{pid}/fd")
+        if (opened / "0").samefile(of_pipe):
+            return [each for each in opened.iterdir() if stat.S_ISREG(each.stat().st_mode)]
+    return []
 
 
 def _latest_rate(text: bytes) -> float | None:

@@ -183,10 +183,14 @@ def living(pids: Iterable[int]) -> list[int]:
     return [pid for pid, stat in stats if stat is not None and not stat.has_ended]
 
 
+def every_pid() -> list[int]:
+    """All processes that ``/proc`` shows."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - as below
+
+
 def group_members(group: int) -> list[int]:
     """The processes of a process group."""
-    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - as below
-    stats = ((pid, read_stat(pid)) for pid in pids)
+    stats = ((pid, read_stat(pid)) for pid in every_pid())
     return [pid for pid, stat in stats if stat is not None and stat.group == group]
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rlprof.recording.output_log import OutputLog, logs_of_output
+from tests.live_processes import wait_until
 
 
 class Program:
@@ -160,6 +162,28 @@ def test_one_file_of_two_streams_is_read_once(tmp_path: Path):
         logs = logs_of_output([stream.fileno(), stream.fileno()])
     assert len(logs) == 1
     logs[0].close()
+
+
+def test_what_tee_writes_into_files_is_read(tmp_path: Path):
+    file = tmp_path / "train.log"
+    with subprocess.Popen(["tee", file], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as tee:
+        assert tee.stdin is not None
+        wait_until(file.exists, "the file of tee")
+        (log,) = logs_of_output([tee.stdin.fileno()])
+        tee.stdin.write(b"SPS: 4500\n")
+        tee.stdin.close()
+    assert log.take_sps() == 4500
+    log.close()
+
+
+def test_who_reads_a_pipe_of_another_is_left_alone(tmp_path: Path):
+    ends = os.pipe()
+    file = tmp_path / "other.log"
+    with subprocess.Popen(["tee", file], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL):
+        wait_until(file.exists, "the file of tee")
+        assert logs_of_output(ends) == []
+    for end in ends:
+        os.close(end)
 
 
 def test_pipes_are_left_alone():
