@@ -147,11 +147,12 @@ def _files_of(stream: int) -> list[Path]:
 
 
 def _files_written_by(pid: int, of_pipe: Path) -> list[Path]:
-    """The regular files that ``pid`` has open, if what it reads is ``of_pipe``."""
+    """The regular files that ``pid`` has opened, its own streams aside, if what it reads is ``of_pipe``."""
     with suppress(OSError):
         opened = Path(f"/proc/{pid}/fd")
         if (opened / "0").samefile(of_pipe):
-            return [each for each in opened.iterdir() if stat.S_ISREG(each.stat().st_mode)]
+            files = (each for each in opened.iterdir() if each.name not in ("0", "1", "2"))
+            return [each for each in files if stat.S_ISREG(each.stat().st_mode)]
     return []
 
 
