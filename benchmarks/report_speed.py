@@ -1,9 +1,12 @@
 """How long `rlprof report` and `rlprof flame` take on a long run of many processes.
 
     python benchmarks/report_speed.py --hours 1 --processes 8
+    python benchmarks/report_speed.py RUN ...
 
 Records a deep torch program for a while and replays it on a fake clock (replaying.py) as a run of
-one hour and eight processes; then times whole commands, the interpreter's start included.
+one hour and eight processes; then times whole commands, the interpreter's start included. Of run
+files that are given, `rlprof report` is timed instead: those of real trainings hold the sources of
+the libraries that they use, which a report reads.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from measuring import PROGRAMS, Spread, print_table, rlprof_run, run, say
@@ -46,8 +50,23 @@ def wall_s(arguments: list[str]) -> float:
     return time.perf_counter() - started
 
 
+def time_given(runs: Sequence[Path], rounds: int) -> None:
+    """Time the report of each of ``runs``."""
+    spreads = {
+        path.name: Spread.of(wall_s(["report", str(path)]) for _ in range(rounds)) for path in runs
+    }
+    rows = [[name, spread.text("{:.2f}"), "< 1"] for name, spread in spreads.items()]
+    all_runs = Spread.of(spread.median for spread in spreads.values())
+    print_table(
+        f"`rlprof report`, seconds, median of {rounds} (lowest to highest)",
+        ["run", "wall, s", "target"],
+        [*rows, [f"medians of {len(runs)} runs", all_runs.text("{:.2f}"), "< 1"]],
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("runs", type=Path, nargs="*", metavar="RUN", help="files to report on")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--processes", type=int, default=8)
@@ -55,6 +74,9 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="show where the time goes")
     parser.add_argument("--keep", type=Path, metavar="RUN", help="leave the run file here")
     arguments = parser.parse_args()
+    if arguments.runs:
+        time_given(arguments.runs, arguments.rounds)
+        return
     with tempfile.TemporaryDirectory() as folder:
         recorded = Path(folder, "recorded.rlprof")
         made = arguments.keep or Path(folder, "made.rlprof")

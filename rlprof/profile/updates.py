@@ -208,12 +208,23 @@ def _without_gradients(
     nodes: Sequence[Node], asked: Iterable[int], sources: Mapping[str, str]
 ) -> list[int]:
     """Those of ``asked`` that are below lines, or on them, that record no gradients."""
-    off = bytearray(len(nodes))
-    lines = {file: without_gradients(text) for file, text in sources.items()}
-    for number, parent, frame in nodes:
-        above = parent != NO_PARENT and off[parent]
-        off[number] = above or frame.line in lines.get(frame.file, ())
-    return [node for node in asked if off[node]]
+    off: dict[int, bool] = {NO_PARENT: False}
+    return [node for node in asked if _is_below(node, nodes, sources, off)]
+
+
+def _is_below(
+    node: int, nodes: Sequence[Node], sources: Mapping[str, str], off: dict[int, bool]
+) -> bool:
+    """Tell of ``node``, and with it in ``off`` of all above it, whether such a line is there: files that ask no network are not read."""
+    way = []
+    while node not in off:
+        way.append(node)
+        node = nodes[node].parent
+    for each in reversed(way):
+        frame = nodes[each].frame
+        off[each] = off[node] or frame.line in without_gradients(sources.get(frame.file, ""))
+        node = each
+    return off[node]
 
 
 def _mostly_off(asked_us: Mapping[int, int], off_us: Mapping[int, int]) -> frozenset[int]:

@@ -12,6 +12,7 @@ from rlprof.syntax.module import PARSED_FILES, Loop, SourceModule, called_name, 
 from rlprof.syntax.nodes import lines_of
 
 _OFF: Final = frozenset({"no_grad", "inference_mode"})
+_SETS: Final = "set_grad_enabled"
 
 _BLOCKS: Final = ("body", "orelse", "finalbody")
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -216,7 +217,8 @@ def without_gradients(text: str) -> frozenset[int]:
     """The lines within ``with torch.no_grad():`` and of functions decorated with it; ``inference_mode``
     and ``set_grad_enabled(False)`` likewise.
     """
-    module = parse(text)
+    # To read a large file of a library takes a tenth of a second.
+    module = parse(text) if any(name in text for name in (*_OFF, _SETS)) else None
     if module is None:
         return frozenset()
     return frozenset(
@@ -246,7 +248,7 @@ def _around(node: ast.AST) -> Iterator[ast.expr]:
 def _switches_off(expression: ast.expr) -> bool:
     if isinstance(expression, ast.Call):
         name = called_name(expression)
-        if name == "set_grad_enabled":
+        if name == _SETS:
             given = expression.args[0] if expression.args else None
             return isinstance(given, ast.Constant) and given.value is False
         return name in _OFF

@@ -120,16 +120,17 @@ def is_changed(module: SourceModule, function: Function | None, target: ast.expr
     """Tell whether what ``target`` names is changed in place: a variable in its function, an attribute anywhere in the file, whosever
     it is there.
     """
-    changed = changed_by(module.statements)
+    changed = changed_in(module)
     if isinstance(target, ast.Attribute):
         return any(text.endswith(f".{target.attr}") for text in changed)
     return function in changed.get(ast.unparse(target), ())
 
 
-def changed_by(statements: Sequence[Statement]) -> Mapping[str, Collection[Function | None]]:
-    """Return what ``statements`` change in place, as written, with the functions that do it."""
+@lru_cache(maxsize=PARSED_FILES)
+def changed_in(module: SourceModule) -> Mapping[str, Collection[Function | None]]:
+    """Return what the statements of a file change in place, as written, with the functions that do it."""
     found: dict[str, set[Function | None]] = defaultdict(set)
-    for statement in statements:
+    for statement in module.statements:
         targets: list[ast.expr] = []
         match statement.node:
             case ast.AugAssign(target=target):
@@ -144,7 +145,7 @@ def changed_by(statements: Sequence[Statement]) -> Mapping[str, Collection[Funct
                 targets.append(node.value)  # torch counts no change through it.
         for changed in targets:
             found[_whole(changed)].add(statement.function)
-    _follow_names(statements, found)
+    _follow_names(module.statements, found)
     return found
 
 

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from rlprof.source.updates import update_lines
+from rlprof.source.updates import update_lines, without_gradients
 from rlprof.syntax.module import parse
 
 IN_TURNS = """
@@ -148,3 +148,13 @@ def test_lines_that_the_source_does_not_have_are_no_error():
         frozenset(),
         frozenset(),
     )
+
+
+def test_a_file_that_speaks_of_no_gradients_is_not_parsed_for_them(monkeypatch):
+    parsed = []
+    monkeypatch.setattr("rlprof.source.updates.parse", parsed.append)
+
+    without_gradients("class Buffer:\n    def sample(self): return self.rows\n")
+    assert parsed == []
+    without_gradients("with torch.no_grad():\n    only_here(x)\n")
+    assert len(parsed) == 1
