@@ -561,6 +561,68 @@ def test_a_program_without_an_optimizer_has_timed_windows(write, rlprof_run):
     assert "aten::addmm" in names(result.recording.torch_windows[0], "cpu_op")
 
 
+BACKWARD_IN_PYTHON = """
+from rlprof_agent import torch_plan, torch_windows
+
+class Backward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, is_over):
+        ctx.is_over = is_over
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        end = time.monotonic() + 4
+        while time.monotonic() < end and not ctx.is_over():
+            grad + 1
+            time.sleep(0.002)
+        return grad * 2, None
+
+def backward_until(is_over):
+    Backward.apply(batch.clone().requires_grad_(), is_over).sum().backward()
+
+def is_open():
+    return torch_windows._windows.is_open
+
+def own_profiler_works():
+    while is_open():
+        time.sleep(0.002)
+    torch_windows._windows.is_stopped = True
+    with torch.profiler.profile() as own:
+        train(10)
+    print(sum(event.count for event in own.key_averages() if event.key == "aten::addmm"))
+"""
+
+
+def test_no_window_begins_within_a_backward_pass(train):
+    """torch would lose it at the end of the pass, and crash as it is exported."""
+    body = """
+while not torch_windows._windows._probe._frames.saw_torch:
+    net(batch)
+backward_until(is_open)
+own_profiler_works()
+"""
+    result = train(BACKWARD_IN_PYTHON + body)
+
+    assert (result.code, result.out) == (0, b"20\n")
+    assert {fate for _, fate in windows(result)} <= {"written"}
+
+
+def test_no_window_ends_within_a_backward_pass(train):
+    """It would count as on for good, and no profiler of the program's could begin."""
+    body = """
+torch_plan.AT_ONCE_NS = 3_500_000_000
+while not is_open():
+    update()
+backward_until(lambda: not is_open())
+own_profiler_works()
+"""
+    result = train(BACKWARD_IN_PYTHON + body, steps=1000)
+
+    assert (result.code, result.out) == (0, b"20\n")
+    assert windows(result) == [("plain", "written")]
+
+
 @pytest.mark.slow
 def test_where_greenlets_change_places_no_window_has_stacks(train):
     """torch loses count of the calls there, and says so on the program's stderr."""

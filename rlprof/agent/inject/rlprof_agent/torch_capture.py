@@ -19,6 +19,8 @@ ROOM = 1.25
 _ENTRIES = ("_prepare_profiler", "_enable_profiler")
 """Names in ``torch.autograd.profiler`` through which every profiler of Python code starts."""
 
+_NO_BACKWARD = -1
+
 _OWN_PART = 0.5
 """Part of the recorded time that the program would have needed anyway: updates take up to twice as long."""
 
@@ -28,9 +30,14 @@ def another_profiler_is_on() -> bool:
 
 
 def is_bad_moment() -> bool:
-    """Tell whether the program records a CUDA graph: starting or stopping a profiler would spoil it."""
-    cuda = _torch().cuda
-    return bool(cuda.is_initialized() and cuda.is_current_stream_capturing())
+    """Tell whether no profiler may be started or stopped: that would spoil a CUDA graph which the program records; and at the end of a
+    backward pass torch has for the thread the profiler that there was at its beginning (at::ThreadLocalStateGuard): one that has
+    been started meanwhile is lost, and to export it crashes, while one that has been stopped counts as on for good.
+    """
+    torch = _torch()
+    if torch._C._current_graph_task_id() != _NO_BACKWARD:
+        return True
+    return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
 
 
 class Capture:

@@ -247,7 +247,8 @@ class TorchWindows:
         capture = self._capture
         if capture is None or torch_capture.is_bad_moment():
             return
-        if capture.was_given_up:
+        # torch crashes where a profiler is exported that it no longer knows of.
+        if capture.was_given_up or not torch_capture.another_profiler_is_on():
             capture.abandon()
             self.stop(layout.TORCH_OTHER_PROFILER)
             self._ended(capture, layout.WINDOW_GIVEN_UP)
