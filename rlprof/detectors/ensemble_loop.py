@@ -22,7 +22,9 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
+from rlprof.syntax.module import SourceModule
 from rlprof.syntax.nodes import given_to, nodes_in
+from rlprof.syntax.picked_answers import one_is_picked
 
 FEWEST_NETWORKS: Final = 3
 """Networks from which on asking them at once is told: of two, as twin critics are, half of the calls would go at most."""
@@ -50,6 +52,17 @@ PART_UNKNOWN: Final = calibrated(
 """By which less or more may go."""
 
 
+_ASK_AT_ONCE: Final = (
+    "Where their layers have the same sizes, hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "
+    "networks. The optimizer has fewer tensors to go through then, too. (torch.func.stack_module_state and vmap do the same, and "
+    "gain less on the CPU.)"
+)
+_ASK_FOR_OWN_ROWS: Final = (
+    "Ask each network for the rows alone whose answer of it is used: keep these side by side, as blocks (x.chunk(networks)) or sorted by the network's number, and join the answers. "
+    "Rows that draw their network anew each time can be shuffled into blocks."
+)
+
+
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
     lines = UserLines.of(profile)
@@ -66,17 +79,21 @@ def detect(profile: Profile) -> Iterable[Finding]:
         nodes = tree.subtrees(steps) - claimed
         savings += [backward, Saving(nodes, Range(0.0, _but_one(time.most)))]
     ensemble = time.most.ensemble
+    if ensemble.is_picked:
+        title = f"{ensemble.networks} networks answer each row, and one is used ({time.place})"
+        fix = _ASK_FOR_OWN_ROWS
+    else:
+        title = f"{ensemble.networks} networks are asked one after the other ({time.place})"
+        fix = _ASK_AT_ONCE
     yield Finding(
-        title=f"{ensemble.networks} networks are asked one after the other ({time.place})",
+        title=title,
         savings=tuple(saving for saving in savings if saving.nodes),
         locations=time.locations,
         evidence=(
             time.share_spent("in their forward passes"),
             f"seen there: {ensemble.container} with {ensemble.networks} networks of one class",
         ),
-        fix="Where their layers have the same sizes, hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "
-        "networks. The optimizer has fewer tensors to go through then, too. (torch.func.stack_module_state and vmap do the same, and "
-        "gain less on the CPU.)",
+        fix=fix,
         confidence=Confidence.BOUNDED,
     )
 
@@ -86,6 +103,9 @@ def _removable(loop: NetworkLoop, search: NetworkLoops) -> Range:
     if not loop.ensemble.is_on_cpu or not loop.ensemble.are_alike:
         return Range(0.0, most)
     part = min(1.0, search.of_calls(loop.nodes) / PART_IN_CALLS)
+    if loop.ensemble.is_picked:
+        # The calls stay, and what they compute goes.
+        return Range(most * max(0.0, 1 - part - PART_UNKNOWN), most)
     return Range(most * max(0.0, part - PART_UNKNOWN), most * min(1.0, part + PART_UNKNOWN))
 
 
@@ -102,6 +122,8 @@ class Ensemble(NamedTuple):
     is_on_cpu: bool
     are_alike: bool
     """True if their parameters were seen to have the same shapes."""
+    is_picked: bool
+    """True if one of their answers is used for each row."""
 
 
 @dataclass(slots=True)
@@ -156,12 +178,12 @@ class NetworkLoops(SteadySearch):
         known = self.values.of(frame.file, statement)
         for turns in turns_at(module, frame.line):
             seen = {**self.values.between(frame.file, turns.lines), **known}
-            if (found := _asked(turns, seen)) is not None:
+            if (found := _asked(turns, seen, module)) is not None:
                 return found
         return None
 
 
-def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
+def _asked(turns: Turns, known: Mapping[str, Value], module: SourceModule) -> Ensemble | None:
     """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
     for call in nodes_in(*turns.body):
         container = turns.container(call.func) if isinstance(call, ast.Call) else None
@@ -176,7 +198,10 @@ def _asked(turns: Turns, known: Mapping[str, Value]) -> Ensemble | None:
         if needs_no_other_turn(turns.body, call, given, call.func):
             seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
             on_cpu = all(each.is_on_cpu for each in seen if each.is_array)
-            return Ensemble(value.networks, ast.unparse(container), on_cpu, value.are_alike)
+            is_picked = one_is_picked(module, turns.lines)
+            return Ensemble(
+                value.networks, ast.unparse(container), on_cpu, value.are_alike, is_picked
+            )
     return None
 
 

@@ -116,6 +116,12 @@ class Value:
         """The class that it is, with its module; empty for what is none."""
         return self.fields.get("class", "")
 
+    @property
+    def has_denormals(self) -> bool:
+        """True if most of two looks or more found an array with denormal numbers in it: one that fades has none at first."""
+        found = sum(look.looks for look in self._seen if look.fields.get("denormals") == "1")
+        return found >= 2 and 2 * found >= sum(look.looks for look in self._seen)
+
     def is_mostly_zeros(self, fewest_looks: int) -> bool:
         """Tell whether so many looks found an array of which nearly all numbers are zeros, and none another one."""
         return sum(look.looks for look in self._seen) >= fewest_looks and all(

@@ -230,7 +230,7 @@ def one_of(size: int, dtype: str = "f8") -> np.ndarray:
     ids=["features", "short", "a table", "negative zeros"],
 )
 def test_nearly_all_numbers_are_zeros(array):
-    assert value_prints.is_mostly_zeros(array)
+    assert value_prints.truths_of_numbers(array) == ["zeros=1"]
 
 
 @pytest.mark.parametrize(
@@ -259,4 +259,23 @@ def test_nearly_all_numbers_are_zeros(array):
     ],
 )
 def test_of_others_that_is_not_told(array):
-    assert not value_prints.is_mostly_zeros(array)
+    assert value_prints.truths_of_numbers(array) == []
+
+
+@pytest.mark.parametrize(("dtype", "denormal"), [("f4", 1e-44), ("f4", -1e-40), ("f8", 3e-310)])
+def test_an_array_that_has_faded_has_denormal_numbers(dtype, denormal):
+    array = np.linspace(-1.0, 1.0, 1000, dtype=dtype)
+    assert value_prints.truths_of_numbers(array) == []
+    array[::10] = denormal
+    assert value_prints.truths_of_numbers(array) == ["denormals=1"]
+
+
+def test_zeros_and_the_least_normal_numbers_are_not_denormal():
+    for dtype in ("f4", "f8"):
+        array = np.full(1000, np.finfo(dtype).tiny, dtype)
+        array[::2] = 0.0
+        assert value_prints.truths_of_numbers(array) == []
+
+
+def test_floats_of_another_byte_order_are_left_alone():
+    assert value_prints.truths_of_numbers(np.zeros(1000, ">f4")) == []

@@ -73,6 +73,10 @@ AGENT = Script(
         def policies(self, observations):
             return {name: net(observations[name]) for name, net in self.nets.items()}
 
+        def propagate(self, x, owner):
+            means = [member(x) for member in self.members]
+            return torch.stack(means)[owner, torch.arange(len(x))]
+
         def update(self):
             self.forward(self.batch).mean().backward()
             self.optimizer.step()
@@ -99,6 +103,7 @@ ASKED = {
     "cascade": "q = layer(h)",
     "sequential": "old = layer(x)",
     "policies": "net(observations",
+    "propagate": "means = [member(x)",
 }
 
 
@@ -150,6 +155,15 @@ def test_networks_of_other_sizes_may_gain_nothing():
     (finding,) = found(an_update(members=networks(10, alike=False)))
 
     assert finding.savings[0].removable.low == 0
+
+
+def test_of_several_answers_one_is_used():
+    small, large = (found(an_update("propagate", calls_s=calls_s))[0] for calls_s in (0.6, 0.06))
+
+    assert large.title.startswith("10 networks answer each row, and one is used")
+    assert "rows alone" in large.fix
+    assert small.savings[0].removable == pytest.approx((0.0, 0.9))
+    assert large.savings[0].removable == pytest.approx((0.9 * 0.7, 0.9))
 
 
 def test_on_a_gpu_nobody_knows_the_least():

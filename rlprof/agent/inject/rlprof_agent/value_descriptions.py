@@ -38,7 +38,7 @@ from .plain_reads import (
     registered,
     text_of,
 )
-from .value_prints import is_mostly_zeros
+from .value_prints import truths_of_numbers
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -114,8 +114,11 @@ def _elements(container: Any, kind: type) -> list[str]:
 def _array(value: Any, kind: type, prefix: str) -> list[str]:
     """Shape and element type of an array of numpy's or torch's, whose own code reads them."""
     if is_class(kind, "numpy", "ndarray"):
-        zeros = [prefix + "zeros=1"] if not prefix and is_mostly_zeros(value) else []
-        return [*_shaped(prefix, value.shape, value.dtype.kind + str(value.dtype.itemsize)), *zeros]
+        truths = [] if prefix else truths_of_numbers(value)
+        return [
+            *_shaped(prefix, value.shape, value.dtype.kind + str(value.dtype.itemsize)),
+            *truths,
+        ]
     beside = (
         beside_torch_modes() if is_class(kind, "torch", "Tensor") or _is_parameter(kind) else None
     )

@@ -1,5 +1,5 @@
 """Short numbers that are the same for the same contents, to tell whether a value is what it was at an earlier look; and whether an array is
-nearly all zeros.
+nearly all zeros, or has denormal numbers.
 
 A number leaves the process in place of the contents, to be compared; the recorder does not keep it. Nothing of the program is called, no audit hook is
 handed a value, and no memory is read but that of Python and numpy: of a tensor nothing is told, since another thread may free its memory
@@ -29,10 +29,14 @@ _WIDEST = 64
 _ADDED_UP, _COLUMNS = 1 << 16, 512
 """Bytes of an array from which on it is added up, in a table of so many columns."""
 _MOST_DEPTH = 4
-_FEWEST_ZEROS, _MOST_ZEROS = 512, 1 << 18
-"""Numbers of an array of which it is told whether nearly all are zeros: of the most it takes 0.4 ms."""
+_FEWEST_FLOATS, _MOST_FLOATS = 512, 1 << 18
+"""Numbers of an array of which it is told whether nearly all are zeros, and whether some are denormal: of the most it takes 0.4 ms."""
 _ZEROS = 0.95
 """Part of them that are, at least."""
+_DENORMALS = 0.05
+"""Part from which on a product of an array takes twice as long and more (a core multiplies a vector with one of them in some 150 cycles)."""
+_LEAST_NORMAL = {"f4": 1 << 24, "f8": 1 << 53}
+"""Bits of the least float that is not denormal, moved by one to the left, which leaves out the sign (IEEE 754)."""
 
 _NUMBERS = frozenset(map(id, (int, bool, float, complex, type(None), type(Ellipsis))))
 """Types whose hashes will not do: -1 and -2 have the same, each NaN its own."""
@@ -135,23 +139,30 @@ def _of_array(value: Any, kind: type, left: list[int]) -> Optional[int]:
     return hash((value.shape, value.dtype.str, *_short(value.tobytes(), known)))
 
 
-def is_mostly_zeros(array: Any) -> bool:
-    """Tell whether nearly all numbers of a numpy array are zeros; False for one of whole numbers, which may be places, and for one of few or very
-    many.
-    """
+def truths_of_numbers(array: Any) -> list[str]:
+    """Tell of the floats of a numpy array whether nearly all are zeros, and whether some are denormal; nothing of few or very many of them."""
     module = loaded("numpy")
     numpy: dict[str, Any] = {} if module is None else members_of(module)
-    differs: Any = numpy.get("not_equal")
-    add: Any = numpy.get("add")
-    if type(array) is not numpy.get("ndarray") or array.dtype.kind != "f":
-        return False
-    if not _FEWEST_ZEROS <= array.size <= _MOST_ZEROS or not _has_own_memory(array):
-        return False
-    if type(add) is not numpy.get("ufunc") or type(differs) is not numpy.get("ufunc"):
-        return False
-    # A copy, as above.
-    copy = numpy["ndarray"]((array.size,), array.dtype, array.tobytes())
-    return bool(add.reduce(differs(copy, 0.0)) <= (1 - _ZEROS) * array.size)
+    functions: list[Any] = [numpy.get(name) for name in ("left_shift", "less", "add")]
+    if any(type(each) is not numpy.get("ufunc") for each in functions):
+        return []
+    if type(array) is not numpy.get("ndarray") or not array.dtype.isnative:
+        return []
+    least_normal = _LEAST_NORMAL.get(array.dtype.kind + str(array.itemsize))
+    if not least_normal or not _FEWEST_FLOATS <= array.size <= _MOST_FLOATS:
+        return []
+    if not _has_own_memory(array):
+        return []
+    shift, less, add = functions
+    # A copy, as above. By their bits without the sign: to compare denormal floats takes as long as to multiply them.
+    bits = shift(numpy["ndarray"]((array.size,), "u%d" % array.itemsize, array.tobytes()), 1)
+    zeros = add.reduce(less(bits, 1))
+    denormals = add.reduce(less(bits, least_normal)) - zeros
+    told = {
+        "zeros=1": zeros >= _ZEROS * array.size,
+        "denormals=1": denormals >= _DENORMALS * array.size,
+    }
+    return [truth for truth, holds in told.items() if holds]
 
 
 def _short(whole: bytes, numpy: dict[str, Any]) -> tuple[bytes, ...]:
