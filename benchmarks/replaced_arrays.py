@@ -204,6 +204,22 @@ def sparse_products() -> Iterator[Replacement]:
         )
 
 
+def faded_products() -> Iterator[Replacement]:
+    rng = np.random.default_rng(0)
+    for size in (512, 4_096, 65_000):
+        for part in (0.05, 0.3):
+            faded = rng.random(size).astype(np.float32)
+            is_faded = rng.random(size) < part
+            faded[is_faded] = 1e-40
+            cut = np.where(is_faded, np.float32(0.0), faded)
+            yield Replacement(
+                "denormals",
+                f"{size} numbers with {part:.0%} denormal",
+                lambda row=faded: row * np.float32(0.95),
+                lambda row=cut: row * np.float32(0.95),
+            )
+
+
 def table_sweeps() -> Iterator[Replacement]:
     rng = np.random.default_rng(0)
     for states, actions, many in ((16, 4, 3), (64, 4, 3), (100, 4, 100), (500, 6, 1), (1000, 4, 5)):
@@ -402,5 +418,5 @@ def dense_traces() -> Iterator[Replacement]:
 CASES = (
     *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
     *(a_few_numbers, small_arrays_in_a_loop, number_loops, suffix_sums),
-    *(sparse_products, table_sweeps, history_sums, dense_traces),
+    *(sparse_products, faded_products, table_sweeps, history_sums, dense_traces),
 )

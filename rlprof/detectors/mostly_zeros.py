@@ -9,15 +9,16 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
+from rlprof.detectors.recognisers.products import factors_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
-from rlprof.source.values import callee, value_of
+from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import given_to, operands_of
+from rlprof.syntax.nodes import operands_of
 
 LOOKS: Final = 2
 """That found zeros; the second comes when the time of its line has doubled."""
@@ -48,10 +49,6 @@ REMOVABLE: Final = calibrated(
     date="2026-11-29",
 )
 """Part that goes with the places of the others: to pick them takes 1 to 3 µs each time."""
-
-_PRODUCTS: Final = frozenset(
-    {"numpy.dot", "numpy.matmul", "numpy.inner", "numpy.vdot", "numpy.outer", "numpy.einsum"}
-)
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -118,13 +115,8 @@ def multiplied(
     numbers from which on it is worth to leave out zeros.
     """
     for node in statement.walk():
-        match node:
-            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-                yield (left, right), LARGE_PRODUCT
-            case ast.Call(func=ast.Attribute(value=owner, attr="dot"), args=[other]):
-                yield (owner, other), LARGE_PRODUCT
-            case ast.Call() if callee(node, values, module).name in _PRODUCTS:
-                yield given_to(node), LARGE_PRODUCT
+        if factors := factors_of(node, values, module):
+            yield factors, LARGE_PRODUCT
     match statement.node:
         case ast.AugAssign(op=ast.Add() | ast.Sub(), value=value):
             yield [*operands_of(value, ast.Mult)], LARGE_MULTIPLE

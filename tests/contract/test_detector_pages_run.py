@@ -56,6 +56,7 @@ NOT_RUN = {
     "repeated-work": "found by the values that agents look at; the tracer looks at none",
     "stale-training": "found by the numbers of updates and steps; the tracer counts time alone",
     "startup-bound": NOT_IN_STEADY_TIME,
+    "denormals": "found by the values that agents look at; the tracer looks at none",
     "mostly-zeros": "found by the values that agents look at; the tracer looks at none",
     "table-sweep": "found by the values that agents look at; the tracer looks at none",
     "thread-oversubscription": "found by threads that run no Python, which the tracer cannot see",

@@ -15,6 +15,7 @@ _FINDINGS: Final = frozenset(
         "copied-rows",
         "deepcopy-in-loop",
         "dense-traces",
+        "denormals",
         "ensemble-loop",
         "environment-step-bound",
         "gae-loop",
