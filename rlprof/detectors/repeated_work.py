@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.asked_objects import AskedObject, AskedObjects
 from rlprof.detectors.recognisers.frozen_answers import FrozenAnswers, FrozenSearch
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time, own_time
 from rlprof.detectors.recognisers.same_inputs import (
@@ -71,7 +72,8 @@ _OF_A_CALL: Final = (ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.Tuple,
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     search = SameInputs(profile)
-    turns = TurnInvariants(profile, search.lines, search.is_as_read).found()
+    in_turns = TurnInvariants(profile, search.lines, search.is_as_read)
+    turns = in_turns.found()
     told: set[int] = set()
     for repeated in search.found():
         calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
@@ -84,7 +86,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
     for invariant in turns:
         enough = whole and sum(invariant.weights.values()) >= MIN_SHARE * whole
         if enough and told.isdisjoint(invariant.nodes):
+            told |= invariant.nodes
             yield _of_turns(profile, search.lines, invariant)
+    objects = AskedObjects(profile, search.lines, in_turns.changes, search.is_as_read)
+    for asked in objects.found():
+        enough = whole and sum(asked.weights.values()) >= MIN_SHARE * whole
+        if enough and told.isdisjoint(asked.nodes):
+            yield _of_objects(profile, search.lines, asked)
 
 
 def _is_of_turns(time: LineTime, turns: Iterable[Invariant]) -> bool:
@@ -159,6 +167,32 @@ def _of_turns(profile: Profile, lines: UserLines, invariant: Invariant) -> Findi
         ),
         fix=f"Compute it once before the loop{hand}; or keep it until what it depends on changes.",
         confidence=Confidence.MEASURED if turns.is_exact else Confidence.BOUNDED,
+    )
+
+
+def _of_objects(profile: Profile, lines: UserLines, asked: AskedObject) -> Finding:
+    total_us = profile.steady.cost_of(profile.steady.subtrees(asked.nodes)).wall_us
+    name, asker = last_name(asked.pure.function), asked.again[0]
+    at = " and ".join(map(str, sorted(asked.askers[asker])[:_SHOWN]))
+    attributes = ", ".join(sorted(asked.attributes)[:_SHOWN])
+    return Finding(
+        title=_with_place(
+            [f"{name} is computed anew for one object"], heaviest_line(asked.weights)
+        ),
+        savings=(
+            Saving(
+                profile.steady.subtrees(asked.nodes),
+                Range(REMOVABLE.low * asked.again_us() / total_us, MOST_OF_TURNS),
+            ),
+        ),
+        locations=lines.shown_locations(asked.weights, profile.critical.wall_us),
+        evidence=(
+            f"{percent(total_us / profile.critical.wall_us)} of the steady time is spent in it{of_each_step(total_us, profile.steady_steps)}",
+            f"lines {at} ask {asker.receiver} one after the other, and {len(asked.weights)} lines in all",
+            f"what it reads of its object is given where that is made, and stays: {attributes}",
+        ),
+        fix="Compute it once for each object: where that is made, or at the first call (functools.cached_property; a class with __slots__ keeps it in an attribute).",
+        confidence=Confidence.BOUNDED,
     )
 
 

@@ -93,7 +93,7 @@ class TurnChanges:
     """Reads the files of one program."""
 
     def __init__(self, modules: Sequence[SourceModule]) -> None:
-        self._modules = modules
+        self.modules = modules
         self._functions: dict[str, list[tuple[SourceModule, Function]]] = {}
         self.others_may_write = any(map(_others_may_write, modules))
         """True if threads, other processes or optimizers may write to what a turn reads."""
@@ -138,7 +138,7 @@ class TurnChanges:
         """Tell whether no function of the program but ``function``, and those that make objects, gives ``attributes`` of these names values."""
         others = (
             other.node
-            for module in self._modules
+            for module in self.modules
             for other in module.functions
             if other.node is not function.node and other.node.name != "__init__"
         )
@@ -263,7 +263,7 @@ class TurnChanges:
             return False
         if names and not (is_own and part.function is not None and part.function.class_name):
             return False
-        return is_private(self._modules, part.module, part.function, root.id, tuple(names))
+        return is_private(self.modules, part.module, part.function, root.id, tuple(names))
 
 
 def _are_plain(functions: Iterable[tuple[SourceModule, Function]]) -> bool:

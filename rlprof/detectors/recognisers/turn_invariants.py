@@ -89,7 +89,7 @@ class TurnInvariants(SteadySearch):
         self._parameters = Parameters(profile.sources, profile.run.command)
         yours = (file for file in profile.sources if lines.is_yours(Frame(file, "", 0)))
         read = {file: module for file in yours if (module := lines.module(file)) is not None}
-        self._changes = TurnChanges([*read.values()])
+        self.changes = TurnChanges([*read.values()])
         self._callable = frozenset(
             text.rpartition(".")[2]
             for file in profile.sources
@@ -102,7 +102,7 @@ class TurnInvariants(SteadySearch):
     def found(self) -> Collection[Invariant]:
         found: dict[tuple[str, str], Invariant] = {}
         inside: set[int] = set()
-        for node in [] if self._changes.others_may_write else self.tree.hot_nodes():
+        for node in [] if self.changes.others_may_write else self.tree.hot_nodes():
             if self.tree.nodes[node].parent in inside:
                 inside.add(node)
                 continue
@@ -151,8 +151,8 @@ class TurnInvariants(SteadySearch):
         pure, function = self._pure_function(frames)
         if pure is None or function is None:
             return None
-        attributes = self._changes.attributes_read(function)
-        if not self._changes.are_kept(attributes):
+        attributes = self.changes.attributes_read(function)
+        if not self.changes.are_kept(attributes):
             return None
         inputs: tuple[Operand, ...] | None = pure.inputs
         between: list[str] = []
@@ -198,7 +198,7 @@ class TurnInvariants(SteadySearch):
         pure = next(found, None)
         if pure is None and function is not None:
             written = attributes_given(function.node)
-            is_fitted_here = self._changes.are_given_by_one(written, function)
+            is_fitted_here = self.changes.are_given_by_one(written, function)
             pure = fitted_at(module, frames[0].line) if is_fitted_here else None
         return pure, function
 
@@ -224,7 +224,7 @@ class TurnInvariants(SteadySearch):
         found: _SameForAll | None = None
         for loop in loops.loops:
             known = {*called, *self._callable}
-            changes = self._changes.leaves(module, loop, call.inputs, attributes, known)
+            changes = self.changes.leaves(module, loop, call.inputs, attributes, known)
             if changes is Changes.MORE:
                 break
             inner = () if found is None else found.loops
