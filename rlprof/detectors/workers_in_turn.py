@@ -24,6 +24,7 @@ from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
     Function,
     SourceModule,
+    Statement,
     called_name,
     receiver,
 )
@@ -227,7 +228,7 @@ class RequestLoops(SteadySearch):
                 return None
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file)
-            request = _handed(request.worker, function, module, frame.line) if module else None
+            request = _handed(request, function, module, frame.line) if module else None
         return None
 
     def _told(self, file: str, turns: Turns, container: ast.expr) -> Round:
@@ -243,7 +244,9 @@ class _Request(NamedTuple):
     waits: ast.Call
     """The call in which that is waited for."""
     asks: tuple[ast.Call, ...]
-    """Calls before it in the function that may have asked: ``waits`` itself, where the function that it calls does both."""
+    """Calls before it in the function that may have asked: ``waits`` itself, where the function that it calls does both; none where that one
+    only waits, and its callers ask.
+    """
 
     def is_of(self, turns: Turns) -> bool:
         """Tell whether each turn asks and waits, and needs no answer of another turn. Asked in a loop before, all work at the same time."""
@@ -261,10 +264,10 @@ class _Request(NamedTuple):
 
     @property
     def is_of_one_worker(self) -> bool:
-        """True if the function asks the worker for whose answer it waits."""
+        """True if the function asks the worker for whose answer it waits, or asks nobody."""
         own = root_name(self.worker)
         asked = [of for ask in self.asks if (of := receiver(ask)) is not None]
-        return self.waits in self.asks or any(root_name(of) == own for of in asked)
+        return self.asks in ((), (self.waits,)) or any(root_name(of) == own for of in asked)
 
 
 def _request(module: SourceModule, line: int) -> _Request | None:
@@ -273,15 +276,24 @@ def _request(module: SourceModule, line: int) -> _Request | None:
             worker = receiver(call)
             if called_name(call) not in _RECEIVES or worker is None:
                 continue
-            before = [
-                earlier
-                for earlier in module.of_function(statement.function)
-                if earlier.first_line <= line
-            ]
-            calls = (call for earlier in before for call in earlier.calls())
-            asks = tuple(ask for ask in calls if called_name(ask) in _SENDS)
-            return _Request(worker, call, asks) if asks else None
+            return _Request(worker, call, _asks_until(module, statement))
     return None
+
+
+def _asks_until(module: SourceModule, statement: Statement) -> tuple[ast.Call, ...]:
+    """Return the calls of a function, up to ``statement``, that send something, or are of functions of the file that do."""
+    asking = {
+        function.node.name
+        for function in module.functions
+        if any(called_name(call) in _SENDS for call in calls_in(function.node))
+    }
+    return tuple(
+        call
+        for earlier in module.of_function(statement.function)
+        if earlier.first_line <= statement.first_line
+        for call in earlier.calls()
+        if called_name(call) in _SENDS or called_name(call) in asking
+    )
 
 
 def _element(worker: ast.expr, turns: Turns) -> ast.expr | None:
@@ -314,15 +326,16 @@ def _under_conditions(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _handed(
-    worker: ast.expr, function: Function, module: SourceModule, line: int
+    request: _Request, function: Function, module: SourceModule, line: int
 ) -> _Request | None:
     """Return the request as a line sees it that calls ``function``: of the call's object, or of what it is given."""
     for statement in module.statements_at(line):
         for call in statement.calls():
             if called_name(call) == function.node.name:
                 given = arguments_given(module, call, function) or {}
-                handed = given.get(root_name(worker))
-                return _Request(handed, call, (call,)) if handed is not None else None
+                handed = given.get(root_name(request.worker))
+                asks = (call,) if request.asks else _asks_until(module, statement)
+                return _Request(handed, call, asks) if handed is not None else None
     return None
 
 

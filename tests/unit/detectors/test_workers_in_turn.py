@@ -116,6 +116,31 @@ POOL = Script(
             self.conn.send((name, given))
             return self.conn.recv()
 
+        def fly(self, actions):
+            return [link.fly(action) for link, action in zip(self.conns, actions)]
+
+        def two_calls(self, actions):
+            for link, action in zip(self.conns, actions):
+                link.command(action)
+                seen.append(link.telemetry())
+
+        def commanded_first(self, actions):
+            for link, action in zip(self.conns, actions):
+                link.command(action)
+            return [link.telemetry() for link in self.conns]
+
+    class Link:
+        def command(self, action):
+            self.conn.send(action)
+
+        def telemetry(self):
+            told = self.conn.recv()
+            return told
+
+        def fly(self, action):
+            self.command(action)
+            return self.telemetry()
+
     def ask(conn, action):
         conn.send(action)
         return conn.recv()
@@ -125,6 +150,7 @@ RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
 GET = f"{STDLIB}/multiprocessing/queues.py:100 Queue.get"
 OF_THREADS = f"{STDLIB}/queue.py:171 Queue.get"
 ASK = (POOL.at('self._ask("step"', "RemoteEnv.step"), POOL.at("self.conn.recv()", "RemoteEnv._ask"))
+TELEMETRY = (POOL.at("told = self.conn.recv()", "Link.telemetry"), RECV)
 RESULT = f"{STDLIB}/concurrent/futures/_base.py:440 Future.result"
 APPLY = f"{STDLIB}/multiprocessing/pool.py:768 ApplyResult.get"
 STACKS = {
@@ -148,6 +174,13 @@ STACKS = {
         POOL.at("return conn.recv()", "ask"),
         RECV,
     ),
+    "fly": (
+        POOL.at("[link.fly(action)", "Pool.fly"),
+        POOL.at("return self.telemetry()", "Link.fly"),
+        *TELEMETRY,
+    ),
+    "two_calls": (POOL.at("seen.append(link.telemetry())", "Pool.two_calls"), *TELEMETRY),
+    "commanded_first": (POOL.at("[link.telemetry()", "Pool.commanded_first"), *TELEMETRY),
     "all_first": (POOL.at("return [conn.recv()", "Pool.all_first"), RECV),
     "answer_first": (POOL.at("obs = conn.recv()", "Pool.answer_first"), RECV),
     "over_time": (POOL.at("self.env.step(action)", "Pool.over_time"), *ASK, RECV),
@@ -183,7 +216,9 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, POOL)
 
 
-@pytest.mark.parametrize("function", ["in_turn", "by_number", "proxies", "handed", "by_name"])
+@pytest.mark.parametrize(
+    "function", ["in_turn", "by_number", "proxies", "handed", "by_name", "fly", "two_calls"]
+)
 def test_workers_that_are_asked_one_after_the_other(function):
     (finding,) = found(a_training(function))
 
@@ -196,7 +231,7 @@ def test_workers_that_are_asked_one_after_the_other(function):
     "function",
     [
         *("all_first", "answer_first", "over_time", "pipeline", "game", "found_first"),
-        *("threads", "at_times", "to_another"),
+        *("threads", "at_times", "to_another", "commanded_first"),
     ],
 )
 def test_silent_where_they_work_side_by_side_or_need_each_other(function):
