@@ -179,6 +179,16 @@ def sorted_arrays() -> Iterator[Replacement]:
     )
 
 
+def nuclei() -> Iterator[Replacement]:
+    for size in (1_000, 4_096, 32_000):
+        logits = torch.randn(16, size)
+        yield a_call(
+            f"rows of {size} sorted for a nucleus",
+            lambda given=logits: torch.sort(given, dim=-1, descending=True),
+            lambda given=logits: torch.topk(given, 256, dim=-1),
+        )
+
+
 def texts_of_rows() -> Iterator[Replacement]:
     for size in (3, 6):
         state = _RNG.random(size).astype(np.float32)
@@ -628,6 +638,7 @@ CASES = (
         sorted_lists,
         ranked_arrays,
         sorted_arrays,
+        nuclei,
         texts_of_rows,
         spaces,
     ),

@@ -11,7 +11,13 @@ from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import callee, value_of
-from rlprof.syntax.module import SourceModule, Statement, called_name
+from rlprof.syntax.module import (
+    SourceModule,
+    Statement,
+    called_name,
+    variables_assigned,
+    variables_read,
+)
 from rlprof.syntax.nodes import items_of
 
 SORTED_FOR_FEW: Final = SlowCall(
@@ -27,6 +33,14 @@ RANKED: Final = SlowCall(
     "np.argsort(array) ranks all of its numbers in C, np.argpartition finds the k largest, np.argmax the largest.",
     # Of 256 to 6 000 numbers 0.07 to 0.12 is left, of the largest of them 0.004 to 0.06 (benchmarks/replaced_calls.py).
     Range(0.85, 0.99),
+)
+
+NUCLEUS: Final = SlowCall(
+    "a whole vocabulary is sorted for a nucleus",
+    "Where top_p is 1, leave that out: nothing is dropped then. Else find the few hundred likeliest first (logits.topk(256)), add up and cut those, and drop "
+    "all others.",
+    # benchmarks/replaced_calls.py: of rows of 1 000, 4 096 and 32 000 numbers topk(256) leaves 0.41, 0.20 and 0.06.
+    Range(0.5, 0.98),
 )
 
 _LONG_TO_RANK: Final = 256
@@ -54,6 +68,31 @@ def sorted_for_few(
         ):
             return OnList(SORTED_FOR_FEW, whole.in_words(), calls=1)
     return None
+
+
+def sorted_for_nucleus(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> OnList | None:
+    """Return the sort of ``statement``, where what it gives is added up in its order later, for the likeliest that make up a part of all."""
+    for call in statement.calls():
+        given = _sorted_by(call, known, module)
+        whole = _largest_in(given, known) if given is not None else None
+        is_long = whole is not None and whole.shape and whole.shape[-1] >= _FEWEST
+        if whole is not None and is_long and _is_added_up(statement, module):
+            return OnList(NUCLEUS, whole.in_words(), calls=1)
+    return None
+
+
+def _is_added_up(statement: Statement, module: SourceModule) -> bool:
+    """Tell whether ``cumsum`` is called for what a statement assigns, or for what is made of that."""
+    made = variables_assigned(statement.node)
+    for later in module.of_function(statement.function):
+        if later.first_line <= statement.first_line or made.isdisjoint(variables_read(later.node)):
+            continue
+        if any(called_name(call) == "cumsum" for call in later.calls()):
+            return True
+        made |= variables_assigned(later.node)
+    return False
 
 
 def _sorted_by(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> ast.expr | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.sorted_arrays import SORTED_FOR_FEW
+from rlprof.detectors.recognisers.sorted_arrays import NUCLEUS, SORTED_FOR_FEW
 from rlprof.detectors.slow_call import DETECTOR
 from rlprof.model.finding import Finding
 from tests.factories import a_run
@@ -45,6 +45,27 @@ def test_a_few_of_an_order(body: str, scores: str):
 
     assert finding.title == "a whole array is sorted for a few of it (pick.py:5)"
     assert [saving.removable for saving in finding.savings] == [SORTED_FOR_FEW.removable]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "ordered, order = scores.sort(dim=-1, descending=True)\nmass = ordered.softmax(-1)\ndrop = mass.cumsum(-1) - mass > k\nreturn drop.scatter(-1, order, drop)",
+        "ordered, order = torch.sort(scores / heat, descending=True)\nreturn order[torch.cumsum(ordered, -1) < k]",
+    ],
+    ids=["of its masses", "of itself"],
+)
+def test_a_nucleus(body: str):
+    (finding,) = told(body, TENSOR)
+
+    assert finding.title == "a whole vocabulary is sorted for a nucleus (pick.py:5)"
+    assert [saving.removable for saving in finding.savings] == [NUCLEUS.removable]
+
+
+def test_silent_of_a_sum_of_something_else():
+    body = "ordered, order = scores.sort(dim=-1)\nsteps = heat.cumsum(-1)\nreturn ordered, order, steps"
+
+    assert told(body, TENSOR) == []
 
 
 @pytest.mark.parametrize(
