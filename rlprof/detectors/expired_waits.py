@@ -53,7 +53,9 @@ def detect(profile: Profile) -> Iterable[Finding]:
         if wait.thread in profile.critical.threads and wait.kind in FOR_OTHERS
     ]
     idle_us = sum(wait.wall_us * (1 - worked(wait)) for wait in waits)
-    most = max(_gathering(profile), key=lambda each: each.part, default=None)
+    theirs = {wait.process for wait in waits}.union(on for wait in waits for on, _ in wait.on)
+    asked = (each for each in _gathering(profile) if each.activity.process in theirs)
+    most = max(asked, key=lambda each: each.part, default=None)
     if most is None or min(most.part, idle_us / whole) < MIN_SHARE:
         return
     idle = idle_us / whole

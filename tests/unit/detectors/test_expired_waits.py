@@ -42,6 +42,30 @@ SERVER = Script(
         while len(batch) < 8:
             batch.append(self.inbox.get(timeout=5.0))
 
+    def goes_on(self):
+        while True:
+            try:
+                taken = self.inbox.get(timeout=0.1)
+            except Empty:
+                continue
+            batch.append(taken)
+            if len(batch) >= 64:
+                batch = self.update(batch)
+
+    def until_late(self):
+        while len(batch) < 8 and time.monotonic() < end:
+            try:
+                batch.append(self.inbox.get(timeout=0.001))
+            except Empty:
+                pass
+
+    def another_list(self):
+        while True:
+            kind, message = self.inbox.get(timeout=0.05)
+            seen.append(kind)
+            if len(returns) > 8:
+                break
+
     def infer(self):
         return self.net(batch)
 
@@ -110,8 +134,11 @@ def test_silent_under_its_threshold():
 
 
 def test_lines_that_gather():
-    wanted = ("timeout=self.longest", "self.inbox.get(True")
+    wanted = ("timeout=self.longest", "self.inbox.get(True", "timeout=0.001")
 
     assert gathering_waits(SERVER.text) >= {SERVER.line(text) for text in wanted}
-    others = ("item = self.inbox.get", "batch.append(self.inbox.get())", "timeout=5.0")
+    others = (
+        *("item = self.inbox.get", "batch.append(self.inbox.get())", "timeout=5.0"),
+        *("taken = self.inbox.get(", "kind, message ="),
+    )
     assert gathering_waits(SERVER.text).isdisjoint(SERVER.line(text) for text in others)
