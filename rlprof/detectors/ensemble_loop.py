@@ -19,11 +19,12 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn, paths
 from rlprof.source.lines import Line, UserLines
+from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
-from rlprof.syntax.module import SourceModule
-from rlprof.syntax.nodes import given_to, nodes_in
+from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.nodes import calls_in, given_to
 from rlprof.syntax.picked_answers import one_is_picked
 
 FEWEST_NETWORKS: Final = 3
@@ -120,8 +121,8 @@ class Ensemble(NamedTuple):
     container: str
     """In words."""
     is_on_cpu: bool
-    are_alike: bool
-    """True if their parameters were seen to have the same shapes."""
+    are_alike: bool | None
+    """Whether their parameters have the same shapes; None where that was not seen."""
     is_picked: bool
     """True if one of their answers is used for each row."""
 
@@ -138,6 +139,10 @@ class NetworkLoop:
 
 class NetworkLoops(SteadySearch):
     """Looks for them in the steady phase."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self._parameters = Parameters(profile.sources, profile.run.command)
 
     def found(self) -> list[NetworkLoop]:
         loops: dict[Line, NetworkLoop] = {}
@@ -178,31 +183,53 @@ class NetworkLoops(SteadySearch):
         known = self.values.of(frame.file, statement)
         for turns in turns_at(module, frame.line):
             seen = {**self.values.between(frame.file, turns.lines), **known}
-            if (found := _asked(turns, seen, module)) is not None:
+            if (found := self._asked(turns, seen, module)) is not None:
                 return found
         return None
 
-
-def _asked(turns: Turns, known: Mapping[str, Value], module: SourceModule) -> Ensemble | None:
-    """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
-    for call in nodes_in(*turns.body):
-        container = turns.container(call.func) if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or container is None:
-            continue
-        value, asked = value_of(container, known), value_of(call.func, known)
-        if value is None or value.networks < FEWEST_NETWORKS:
-            continue
-        if asked is not None and not asked.is_network:
-            continue
-        given = given_to(call)
-        if needs_no_other_turn(turns.body, call, given, call.func):
-            seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
-            on_cpu = all(each.is_on_cpu for each in seen if each.is_array)
+    def _asked(
+        self, turns: Turns, known: Mapping[str, Value], module: SourceModule
+    ) -> Ensemble | None:
+        """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
+        at_times = {id(call) for call in calls_in(*turns.at_times)}
+        for call in calls_in(*turns.body):
+            container = turns.container(call.func)
+            if container is None or id(call) in at_times:
+                continue
+            value, asked = value_of(container, known), value_of(call.func, known)
+            if value is None or not self._asks_all(call.func, container, turns, value.networks):
+                continue
+            if value.networks < FEWEST_NETWORKS or (asked is not None and not asked.is_network):
+                continue
             is_picked = one_is_picked(module, turns.lines)
-            return Ensemble(
-                value.networks, ast.unparse(container), on_cpu, value.are_alike, is_picked
-            )
-    return None
+            if value.are_alike is False and not is_picked:
+                continue
+            given = given_to(call)
+            if needs_no_other_turn(turns.body, call, given, call.func, by_any_call=True):
+                seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
+                on_cpu = any(each.is_array for each in seen) and all(it.is_on_cpu for it in seen)
+                return Ensemble(
+                    value.networks, ast.unparse(container), on_cpu, value.are_alike, is_picked
+                )
+        return None
+
+    def _asks_all(self, asked: ast.expr, container: ast.expr, turns: Turns, networks: int) -> bool:
+        """Tell whether the turns go through all networks of the container, where they take each by its number: REDQ asks two of ten."""
+        match asked:
+            case ast.Subscript(slice=ast.Name(id=number)):
+                through = turns.elements[number]
+            case _:
+                return True
+        match through:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
+                return ast.dump(of) == ast.dump(container)
+            case ast.Call(func=ast.Name(id="range"), args=[ast.Call(args=[of]) as length]) if (
+                called_name(length) == "len"
+            ):
+                return ast.dump(of) == ast.dump(container)
+            case ast.Call(func=ast.Name(id="range"), args=[most]):
+                return self._parameters.value(most) == networks
+        return False
 
 
 DETECTOR: Final = Detector(

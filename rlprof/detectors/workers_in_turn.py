@@ -251,7 +251,7 @@ class _Request(NamedTuple):
     def is_of(self, turns: Turns) -> bool:
         """Tell whether each turn asks and waits, and needs no answer of another turn. Asked in a loop before, all work at the same time."""
         inside = list(calls_in(*turns.body))
-        at_times = list(calls_in(*_under_conditions(turns.body)))
+        at_times = list(calls_in(*turns.at_times))
         asks = [
             ask
             for ask in self.asks
@@ -316,13 +316,6 @@ def _element(worker: ast.expr, turns: Turns) -> ast.expr | None:
 def _is_of_turn(call: ast.Call, turns: Turns) -> bool:
     of = receiver(call)
     return of is not None and _element(of, turns) is not None
-
-
-def _under_conditions(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for part in body:
-        for node in ast.walk(part):
-            if isinstance(node, ast.If):
-                yield from (*node.body, *node.orelse)
 
 
 def _handed(

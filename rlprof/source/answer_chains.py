@@ -22,7 +22,7 @@ def needs_no_other_turn(
     what an answer is handed to together with something else may keep it there, whatever is made of the call's result.
     """
     nodes = list(nodes_in(*body))
-    if any(isinstance(node, ast.Break | ast.Return | ast.Lambda) for node in nodes):
+    if any(isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Lambda) for node in nodes):
         return False
     statements = [node.value for node in nodes if isinstance(node, ast.Expr)]
     own = paths(element)
@@ -94,8 +94,9 @@ def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 def _handed(call: ast.Call) -> Iterator[tuple[ast.expr, ast.AST]]:
     """Yield the object of a method and what it is given, each of which may keep the others."""
-    if isinstance(call.func, ast.Attribute):
-        yield call.func.value, call
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if owner is not None and _is_path(without_index(owner)):
+        yield owner, call
     for argument in filter(_is_path, call.args):
         yield argument, call
 

@@ -156,9 +156,10 @@ class Value:
         return (self.length or 0) if are_networks and not self.is_mixed else 0
 
     @property
-    def are_alike(self) -> bool:
-        """True if the first few networks in a container were seen to have parameters of the same shapes."""
-        return self.fields.get("alike") == "1"
+    def are_alike(self) -> bool | None:
+        """Whether the first few networks in a container have parameters of the same shapes; None where that was not seen."""
+        told = self.fields.get("alike")
+        return None if told is None else told == "1"
 
     @property
     def is_double(self) -> bool:

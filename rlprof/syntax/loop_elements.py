@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Comprehension, SourceModule
@@ -20,6 +20,8 @@ class Turns(NamedTuple):
     """Names that a turn gives a value, with the container that it is an element, or the number, of."""
     body: Sequence[ast.AST]
     lines: range
+    at_times: Sequence[ast.AST] = ()
+    """Parts of the body that not every turn comes to."""
 
     def container(self, element: ast.expr) -> ast.expr | None:
         """Return the container that ``element`` is of: a name of the turn's own, or an item by its number; None for anything else."""
@@ -44,10 +46,19 @@ def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
                     for generator in node.generators
                     for pair in elements(generator.target, generator.iter)
                 ]
-                yield Turns(dict(of), made, statement.lines)
+                has_tests = any(generator.ifs for generator in node.generators)
+                yield Turns(dict(of), made, statement.lines, made if has_tests else ())
     for loop in reversed([*module.loops_around(line)]):
         lines = lines_of(loop)
-        yield Turns(dict(elements(loop.target, loop.iter)), loop.body, lines)
+        at_times = [*_under_conditions(loop.body)]
+        yield Turns(dict(elements(loop.target, loop.iter)), loop.body, lines, at_times)
+
+
+def _under_conditions(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for part in body:
+        for node in ast.walk(part):
+            if isinstance(node, ast.If):
+                yield from (*node.body, *node.orelse)
 
 
 def elements(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:

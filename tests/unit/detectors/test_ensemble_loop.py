@@ -73,6 +73,27 @@ AGENT = Script(
         def policies(self, observations):
             return {name: net(observations[name]) for name, net in self.nets.items()}
 
+        def two_of_them(self, x):
+            return [self.members[i](x) for i in range(2)]
+
+        def some_of_them(self, x):
+            for i in np.random.choice(10, 2, replace=False):
+                self.losses.append(self.members[i](x))
+
+        def routed(self, x, owner):
+            for i, net in enumerate(self.members):
+                if not (owner == i).any():
+                    continue
+                out[owner == i] = net(x[owner == i])
+
+        def played(self, game):
+            for i, net in enumerate(self.members):
+                action = net(game.observe(i)).argmax()
+                done = game.play(i, action)
+
+        def filtered(self, x):
+            return [m(x) for i, m in enumerate(self.members) if i in self.active]
+
         def propagate(self, x, owner):
             means = [member(x) for member in self.members]
             return torch.stack(means)[owner, torch.arange(len(x))]
@@ -103,6 +124,11 @@ ASKED = {
     "cascade": "q = layer(h)",
     "sequential": "old = layer(x)",
     "policies": "net(observations",
+    "two_of_them": "for i in range(2)]",
+    "some_of_them": "self.losses.append(self.members[i](x))",
+    "routed": "out[owner == i] = net",
+    "played": "action = net(game",
+    "filtered": "[m(x) for i, m",
     "propagate": "means = [member(x)",
 }
 
@@ -151,10 +177,15 @@ def test_small_layers_gain_most():
     assert large.savings[0].removable == pytest.approx((0.0, 0.9 * 0.3))
 
 
-def test_networks_of_other_sizes_may_gain_nothing():
-    (finding,) = found(an_update(members=networks(10, alike=False)))
+def test_networks_of_other_sizes_cannot_be_asked_at_once():
+    assert not found(an_update(members=networks(10, alike=False)))
 
-    assert finding.savings[0].removable.low == 0
+
+def test_where_nobody_saw_their_sizes_or_where_they_compute_nothing_may_go():
+    unseen = networks(10).replace(" alike=1", "")
+    for run in (an_update(members=unseen), an_update(x="type=dict length=2 first.device=cuda")):
+        (finding,) = found(run)
+        assert finding.savings[0].removable.low == 0
 
 
 def test_of_several_answers_one_is_used():
@@ -177,6 +208,7 @@ def test_on_a_gpu_nobody_knows_the_least():
     [
         *("layers", "dense", "rest", "kept", "rows"),
         *("in_place", "checkpointed", "cascade", "sequential"),
+        *("two_of_them", "some_of_them", "routed", "played", "filtered"),
     ],
 )
 def test_layers_of_one_network_are_no_ensemble(function):
