@@ -40,6 +40,9 @@ _TAKES_FIGURES: Final = re.compile(
 )
 """Libraries for curves, which give nothing back that a training would go by."""
 
+_LOGGERS: Final = {"stable_baselines3": "logger"}
+"""Attributes in which objects of a library's classes, and of those derived from them, have such a logger."""
+
 _FIGURE_METHODS: Final = re.compile(
     r"add_(scalars?|histogram|text|figure|images?|video|hparams|distribution)|log_metrics?|log_scalar|log_dict"
 )
@@ -91,7 +94,25 @@ class CallJudge:
             return doing
         if isinstance(call.func, ast.Name):
             return _of_built_in(call.func.id)
+        if _is_of_a_logger(call.func, module):
+            return Doing.COMPUTES
         return Doing.ACTS if _may_wait(call) else _of_method(called_name(call))
+
+
+def _is_of_a_logger(method: ast.expr, module: SourceModule) -> bool:
+    """Tell whether it is one of what a class derives from its library as a logger: ``self.logger.record`` in a callback."""
+    match method:
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=attribute)):
+            function = module.function_at(method.lineno)
+            name = function.class_name.rpartition(".")[2] if function is not None else ""
+            bases = (
+                full_name(base, module.imports)
+                for node in ast.walk(module.tree)
+                if isinstance(node, ast.ClassDef) and node.name == name
+                for base in node.bases
+            )
+            return any(_LOGGERS.get(base.partition(".")[0]) == attribute for base in bases)
+    return False
 
 
 def _may_wait(call: ast.Call) -> bool:

@@ -104,3 +104,24 @@ def test_anything_else_acts(call):
 )
 def test_what_is_written_may_come_back_where_files_are_read(call):
     assert judged(call, "def weights(file):\n    return json.load(file)") is Doing.ACTS
+
+
+CALLBACK = """
+from stable_baselines3.common.callbacks import BaseCallback
+
+class Watch({base}):
+    def _on_step(self):
+        self.logger.record("ranks/mean", rank)
+        return True
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "doing"), [("BaseCallback", Doing.COMPUTES), ("Agent", Doing.ACTS)]
+)
+def test_the_logger_of_a_callback_takes_figures(base, doing):
+    module = parse(CALLBACK.format(base=base))
+    assert module is not None
+    call = next(node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+
+    assert CallJudge({"train.py": module}, Values(()))("train.py", call) is doing
