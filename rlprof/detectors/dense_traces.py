@@ -97,7 +97,12 @@ def _traces(
     for other in own:
         faded = _faded(other, known)
         text = ast.unparse(faded) if faded is not None else ""
-        if faded is not None and text in entered and not any(_adds_to(each, text) for each in own):
+        if faded is None or text not in entered or any(_adds_to(each, text) for each in own):
+            continue
+        # Counts that fade, and pheromones, are needed whole.
+        seen = value_of(faded, known)
+        is_sparse = seen is not None and seen.is_mostly_zeros(1)
+        if is_sparse or any(_adds_all_of(each, faded, known) for each in own):
             yield faded
 
 
@@ -153,6 +158,11 @@ def _works_on_all(statement: Statement, traces: ast.expr, known: Mapping[str, Va
     """Tell whether a statement fades all traces, or adds them to as large a table."""
     if (faded := _faded(statement, known)) is not None:
         return ast.unparse(faded) == ast.unparse(traces)
+    return _adds_all_of(statement, traces, known)
+
+
+def _adds_all_of(statement: Statement, traces: ast.expr, known: Mapping[str, Value]) -> bool:
+    """Tell whether a statement adds the traces to a table as large."""
     match statement.node:
         case ast.AugAssign(target=target, op=ast.Add() | ast.Sub(), value=by):
             table = value_of(target, known)

@@ -99,6 +99,8 @@ class _Search(SteadySearch):
             for factors, fewest in multiplied(statement, values, module):
                 seen = {ast.unparse(each): value_of(each, values) for each in factors}
                 arrays = {text: value for text, value in seen.items() if value and value.is_array}
+                if all(len(value.shape or ()) > 1 for value in arrays.values()):
+                    continue  # Of two tables each row would pick places of its own, which takes longer.
                 if max((value.numbers or 0 for value in arrays.values()), default=0) < fewest:
                     continue
                 for text, value in arrays.items():

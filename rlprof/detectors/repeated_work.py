@@ -23,7 +23,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
 from rlprof.source.value import Value
-from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.module import Comprehension, Loop, Statement, called_name
+from rlprof.syntax.pure_calls import hardly_works
 from rlprof.units import of_each_step, percent
 
 MIN_SHARE: Final = 0.03
@@ -78,7 +79,11 @@ def detect(profile: Profile) -> Iterable[Finding]:
     for repeated in search.found():
         calls = ((node, search.place(node, repeated.work)) for node in repeated.nodes)
         time = calls_time(profile, search.lines, calls)
-        is_worth_it = _is_kept(repeated.work, profile, time) and not _is_of_turns(time, turns)
+        is_worth_it = (
+            _is_kept(repeated.work, profile, time)
+            and not _is_of_turns(time, turns)
+            and not _is_quick(repeated, search)
+        )
         if time.is_worth(MIN_SHARE) and is_worth_it:
             told |= repeated.nodes
             yield _finding(repeated, time)
@@ -99,6 +104,20 @@ def _is_of_turns(time: LineTime, turns: Iterable[Invariant]) -> bool:
     """Tell whether it is a line that calls what each turn of a loop computes anew, and does little more: the source says why that stays the same."""
     inside = sum(sum(each.weights.values()) for each in turns if each.nodes < time.nodes)
     return inside >= MOST_OF_A_LINE * time.total_us
+
+
+def _is_quick(repeated: RepeatedWork, search: SameInputs) -> bool:
+    """Tell whether to look a result up takes as long as to compute it, as of a few numbers without a loop."""
+    if not repeated.work.again or not all(value.is_plain for value in repeated.inputs.values()):
+        return False
+    frame = search.tree.frame(min(repeated.nodes))
+    module = search.lines.module(frame.file)
+    function = module.function_at(frame.line) if module is not None else None
+    return function is not None and not any(
+        isinstance(node, Loop | Comprehension)
+        or (isinstance(node, ast.Call) and not hardly_works(node))
+        for node in ast.walk(function.node)
+    )
 
 
 def _is_kept(work: PureWork, profile: Profile, time: LineTime) -> bool:
@@ -136,10 +155,9 @@ def _how_to_keep(repeated: RepeatedWork) -> str:
         return _SEARCH_ONCE
     if not repeated.work.again:
         return _KEEP
-    # What is an attribute is no argument, by which a cache could know it.
+    # What is an attribute is no argument, by which a cache could know it, and an array has no hash.
     is_told = repeated.work.pure.function and all(
-        text.isidentifier() and (value.is_plain or not is_new_at_times(value))
-        for text, value in repeated.inputs.items()
+        text.isidentifier() and value.is_plain for text, value in repeated.inputs.items()
     )
     return _KEEP_EACH if is_told else _KEEP_BY_CONTENTS
 

@@ -16,7 +16,7 @@ from rlprof.syntax.pure_calls import (
     is_built_in,
     is_computing_method,
     only_computes,
-    writes_by_keyword,
+    writes_by_argument,
 )
 
 _TEXTS: Final = frozenset({"str", "repr", "format", "type", "id", "ascii"})
@@ -80,7 +80,7 @@ class MessageValues:
                 yield node
 
     def _only_computes(self, call: ast.Call) -> bool:
-        if writes_by_keyword(call):
+        if writes_by_argument(call):
             return False
         full = full_name(call.func, self._module.imports)
         if full:

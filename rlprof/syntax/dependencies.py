@@ -25,7 +25,7 @@ from rlprof.syntax.pure_calls import (
     is_computing_method,
     is_of_computing,
     only_computes,
-    writes_by_keyword,
+    writes_by_argument,
 )
 from rlprof.syntax.writes import made_by, with_parts_of_others
 
@@ -209,7 +209,7 @@ class _Reading:
         return self._function is not None and bool(self._function.class_name)
 
     def _read_call(self, call: ast.Call) -> None:
-        if writes_by_keyword(call):
+        if writes_by_argument(call):
             raise _NotPureError
         for argument in (*call.args, *call.keywords):
             self._read(argument)

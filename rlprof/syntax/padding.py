@@ -177,9 +177,10 @@ def _sequence(length: ast.expr, function: Function, levels: int = 0) -> ast.expr
     match length:
         case ast.Call(func=ast.Name(id="len"), args=[of]):
             return of
-        case ast.Subscript(value=ast.Attribute(value=of, attr="shape")):
+        # Another axis of it is none that a look tells the lengths of.
+        case ast.Subscript(value=ast.Attribute(value=of, attr="shape"), slice=ast.Constant(0)):
             return of
-        case ast.Call(func=ast.Attribute(value=of, attr="size"), args=[_]):
+        case ast.Call(func=ast.Attribute(value=of, attr="size"), args=[ast.Constant(0)]):
             return of
         case ast.Call(func=ast.Name(id="min"), args=parts):
             found = (_sequence(part, function, levels + 1) for part in parts)

@@ -36,6 +36,72 @@ _DRAWING_METHODS: Final = re.compile(
 _WRITES_BY: Final = frozenset(("out", "inplace", "training", "dropout_p", "max_norm", "copy"))
 """Keywords of functions that compute otherwise."""
 
+_OUTPUT_AT: Final = {
+    "clip": 3,
+    **dict.fromkeys(
+        [
+            "add",
+            "subtract",
+            "multiply",
+            "divide",
+            "true_divide",
+            "floor_divide",
+            "power",
+            "mod",
+            "remainder",
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+            "arctan2",
+            "hypot",
+            "matmul",
+            "dot",
+            "greater",
+            "greater_equal",
+            "less",
+            "less_equal",
+            "equal",
+            "not_equal",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+        ],
+        2,
+    ),
+    **dict.fromkeys(
+        [
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "sqrt",
+            "square",
+            "reciprocal",
+            "abs",
+            "absolute",
+            "negative",
+            "sign",
+            "sin",
+            "cos",
+            "tan",
+            "tanh",
+            "floor",
+            "ceil",
+            "rint",
+            "trunc",
+            "isnan",
+            "isfinite",
+            "logical_not",
+        ],
+        1,
+    ),
+}
+"""Number of the argument of a numpy function by which it is given what it writes to (numpy's reference of universal functions)."""
+
 _WRITES_TO_FIRST: Final = re.compile(
     r"(.*\.)?(shuffle|fill_diagonal|copyto|put|put_along_axis|place|putmask|at|heappush|heappop|heapify|heapreplace|heappushpop|insort\w*)"
 )
@@ -139,9 +205,20 @@ def hardly_works(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and is_built_in(call.func.id)
 
 
-def writes_by_keyword(call: ast.Call) -> bool:
-    """Tell whether a keyword may have it write to what is there, or draw at random."""
-    return any(keyword.arg is None or keyword.arg in _WRITES_BY for keyword in call.keywords)
+def writes_by_argument(call: ast.Call) -> bool:
+    """Tell whether what it is given by a keyword, or last, may have it write to what is there, or draw at random."""
+    by_keyword = any(keyword.arg is None or keyword.arg in _WRITES_BY for keyword in call.keywords)
+    return by_keyword or _given_for_output(call) is not None
+
+
+def _given_for_output(call: ast.Call) -> ast.expr | None:
+    """Return what a function of numpy is given, by position, to write its result to: ``np.add(a, b, a)``."""
+    match call.func:
+        case ast.Attribute(value=ast.Name() as owner, attr=name) if stands_for(owner) == "numpy":
+            place = _OUTPUT_AT.get(name)
+            if place is not None and len(call.args) > place:
+                return call.args[place]
+    return None
 
 
 def written_by(call: ast.Call) -> Iterator[ast.expr]:
@@ -150,6 +227,8 @@ def written_by(call: ast.Call) -> Iterator[ast.expr]:
         yield call.func.value
     if call.args and _WRITES_TO_FIRST.fullmatch(ast.unparse(call.func)):
         yield call.args[0]
+    if (output := _given_for_output(call)) is not None:
+        yield output
     yield from (keyword.value for keyword in call.keywords if keyword.arg == "out")
 
 

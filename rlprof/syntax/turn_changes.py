@@ -31,7 +31,7 @@ from rlprof.syntax.pure_calls import (
     is_in_place,
     is_of_computing,
     only_computes,
-    writes_by_keyword,
+    writes_by_argument,
     written_by,
 )
 
@@ -232,7 +232,7 @@ class TurnChanges:
             return own if _are_plain(own) else None
         if full:
             is_known = only_computes(full) or draws_at_random(full) or _trains(node)
-            return [] if is_known and not writes_by_keyword(node) else None
+            return [] if is_known and not writes_by_argument(node) else None
         if isinstance(node.func, ast.Name):
             return [] if is_built_in(name) or name in _TELLS else None
         computes = is_computing_method(name) or is_drawing_method(name)

@@ -15,7 +15,7 @@ from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.dependencies import inputs_of_function
 from rlprof.syntax.module import Function, SourceModule, called_name, variables_read
 from rlprof.syntax.nodes import nodes_in
-from rlprof.syntax.pure_calls import only_computes, writes_by_keyword
+from rlprof.syntax.pure_calls import only_computes, writes_by_argument
 
 MOST_NUMBERS: Final = calibrated(
     256,
@@ -227,7 +227,7 @@ def _is_in_c(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -
 
 def _is_numpy(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> bool:
     """Tell whether it calls a function of numpy, or a method of an array's, that only computes or draws."""
-    if writes_by_keyword(call):
+    if writes_by_argument(call):
         return False
     found = callee(call, known, module)
     if found.name.startswith("numpy."):

@@ -69,7 +69,7 @@ _LONG_TO_SEARCH: Final = 200
 _LONG_TO_MOVE: Final = 5_000
 """Elements, of which a thousand take 0.1 µs to move or less."""
 _MOVES: Final = frozenset({"pop", "insert"})
-_SEARCHES: Final = frozenset({"index", "remove", "count"})
+_SEARCHES: Final = frozenset({"index", "remove"})
 _COPIES: Final = frozenset({"list", "tuple"})
 _VIEWS: Final = frozenset({"keys", "values", "items"})
 _PICKS: Final = frozenset({"choice", "choices", "sample"})

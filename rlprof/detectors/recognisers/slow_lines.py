@@ -297,7 +297,13 @@ def _draws(statement: Statement) -> Iterator[ast.Call]:
 
 
 def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:
-    """The probabilities in words, where they were seen to be many."""
+    """The probabilities in words, where they were seen to be many; empty where as many are drawn, as to resample particles."""
+    many, size = (
+        call.args[:1],
+        [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "size")],
+    )
+    if many and size and ast.dump(many[0]) == ast.dump(size[0]):
+        return ""
     for keyword in call.keywords:
         value = value_of(keyword.value, known) if keyword.arg == "p" else None
         if value is not None and (value.numbers or 0) >= _LONG_TO_DRAW:

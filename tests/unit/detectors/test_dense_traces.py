@@ -30,6 +30,10 @@ SCRIPT = Script(
         traces[over] = 0.0
         table += rate * error * traces  # of_several adds
 
+    def counts(table, traces, state, action, error, rate, fade):
+        traces *= fade  # counts fades
+        traces[state, action] += 1.0  # counts adds
+
     def by_part(table, traces, state, action, error, rate, fade):
         traces *= fade  # by_part fades
         traces[state, :] = 1.0
@@ -39,14 +43,14 @@ SCRIPT = Script(
 
 
 def a_training(
-    function: str = "learn", numbers: int = 4 * LARGE, fade: str = "float"
+    function: str = "learn", numbers: int = 4 * LARGE, fade: str = "float", seen: str = ""
 ) -> RunBuilder:
     """Ten seconds, four of them in fading and adding."""
     fades = SCRIPT.at(f"# {function} fades", function)
     adds = SCRIPT.at(f"# {function} adds", function)
     run = a_run(steady_s=10.0).process("main", steps=1_000)
     run.spends(1.5, fades).spends(2.5, adds).spends(6.0, "sarsa.py:1 step")
-    array = f"type=numpy.ndarray shape={numbers // 4},4 dtype=f8"
+    array = f"type=numpy.ndarray shape={numbers // 4},4 dtype=f8 {seen}"
     numeric = {
         "state": "type=int",
         "action": "type=int",
@@ -72,6 +76,14 @@ def test_traces_of_a_whole_table(function: str):
 @pytest.mark.parametrize("function", ["of_features", "of_several", "by_part"])
 def test_silent_where_more_than_an_entry_changes(function: str):
     assert not found(a_training(function))
+
+
+def test_silent_of_counts_that_fade():
+    assert not found(a_training("counts"))
+
+
+def test_a_table_that_was_seen_to_be_mostly_zeros_needs_no_other():
+    assert found(a_training("counts", seen="zeros=1"))
 
 
 def test_silent_of_a_small_table():

@@ -22,6 +22,9 @@ TILES = Script(
         def moved(self, phi, a, error):
             self.w[a] += self.rate * error * phi
 
+        def layer(self, phi):
+            return phi @ self.w.T
+
         def scaled(self, phi):
             return self.scale * phi
 
@@ -88,6 +91,19 @@ def test_silent(run: RunBuilder):
 def test_silent_on_weights_that_begin_with_zeros():
     run = a_training(phi=FEATURES.removesuffix(" zeros=1"))
     run.sees(VALUES, self__w=[f"{WEIGHTS} zeros=1", WEIGHTS])
+
+    assert found(run) == []
+
+
+def test_silent_of_products_of_two_tables():
+    run = a_training(TILES.at("return phi @", "Linear.layer"))
+    place = TILES.at("return phi @", "Linear.layer")
+    transposed = "type=numpy.ndarray shape=512,64 dtype=f8"
+    run.sees(
+        place,
+        phi=["type=numpy.ndarray shape=64,512 dtype=f8 zeros=1"] * 2,
+        self__w__T=[transposed] * 2,
+    )
 
     assert found(run) == []
 

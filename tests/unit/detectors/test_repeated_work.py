@@ -305,6 +305,36 @@ def test_a_function_is_told_that_is_called_with_inputs_that_it_had_before():
     assert saving.removable.high == REMOVABLE.high
 
 
+QUICK = Script(
+    "grid.py",
+    """
+    def apart(ax, ay):
+        return abs(ax - ay) + 1
+
+    def spread(ax, ay):
+        return sum(abs(ax - other) for other in range(ay))
+
+    def walk():
+        for _ in range(1000):
+            apart(1, 2)
+            spread(1, 2)
+    """,
+)
+
+
+@pytest.mark.parametrize(("name", "times"), [("apart", 0), ("spread", 1)])
+def test_what_is_computed_as_quickly_as_it_is_looked_up_is_left(name: str, times: int):
+    place = QUICK.at("return abs(" if name == "apart" else "return sum(", name)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    asks = QUICK.at(f"{name}(1, 2)", "walk")
+    run.spends(6.0, asks, place).spends(4.0, asks)
+    told = "same=2 other=7 entered=9 reached=9 calls=20 once=6"
+    for each in ("ax", "ay"):
+        run.sees(place, **{each: looks("type=int", told)})
+
+    assert len(detect(DETECTOR, run, QUICK)) == times
+
+
 @pytest.mark.parametrize(
     ("calls", "once"), [(20, 18), (6, 1), (0, 0)], ids=["mostly new", "few", "none"]
 )

@@ -46,6 +46,7 @@ MARKET = Script(
             first = list(self.book)[0]
             names = tuple(self.book)
             drawn = np.random.choice(n, 32, p=odds)
+            kept = np.random.choice(n, size=n, p=odds)
             self.total = sum(list(self.book.values()))
             best = sorted(self.order, key=lambda it: it[1])[:3]
             least = sorted(self.book.items(), key=value_of)[-k:]
@@ -275,6 +276,10 @@ def test_draws_from_many_probabilities(number: int, times: int):
 
     assert len(found) == times
     assert all(finding.title.startswith("choice(p=...) goes through all") for finding in found)
+
+
+def test_silent_where_as_many_are_drawn_as_there_are():
+    assert on("kept =", odds="type=numpy.ndarray shape=20000 dtype=f8") == []
 
 
 REPLAY = Script(

@@ -118,8 +118,10 @@ def test_a_width_that_is_handed_over_is_what_callers_give(call, is_found):
         "rows = np.zeros((8, WIDTH))\nrows[0, :len(episodes)] = episodes",
         "rows = np.zeros((8, WIDTH))\nfor i, it in enumerate(episodes):\n    rows[i, :4] = it",
         "rest = WIDTH - len(episodes)\nreturn rest * 2",
+        "k = episodes.shape[1]\nreturn torch.cat([episodes, torch.zeros(8, WIDTH - k, 4)], 1)",
+        "k = episodes.size(1)\nreturn torch.cat([episodes, torch.zeros(8, WIDTH - k, 4)], 1)",
     ],
-    ids=["longest", "variable", "attribute", "one row", "a part", "counted"],
+    ids=["longest", "variable", "attribute", "one row", "a part", "counted", "axis", "size"],
 )
 def test_finds_nothing_where_it_is_not_fixed_or_not_filled_up(body):
     longest = """

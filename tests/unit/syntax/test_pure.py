@@ -116,6 +116,8 @@ def test_the_shape_of_an_array_is_the_array():
         "np.cumsum(x)",
         "with self.lock:\n        return np.cumsum(x)",
         "return np.add(x, x, out=self.buffer)",
+        "np.multiply(x, x, self.buffer)\n    return x.sum()",
+        "return np.square(x, x)",
         "np.add.at(self.visits, x, 1)\n    return self.visits.sum()",
         "return F.relu(x, inplace=True)",
         "return F.alpha_dropout(x, 0.1)",

@@ -132,6 +132,7 @@ def test_training_moves_parameters():
         ("for row in obs:\n    row[0] = 1", "obs"),
         ("np.random.shuffle(obs)", "obs"),
         ("np.add(obs, 1, out=obs)", "obs"),
+        ("np.add(obs, 1, obs)", "obs"),
         ("scale(obs, 2)", "obs"),
         ("scale(by=2, rows=obs)", "obs"),
         ("self.clip(obs)", "obs"),
