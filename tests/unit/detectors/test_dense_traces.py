@@ -50,7 +50,7 @@ def a_training(
     adds = SCRIPT.at(f"# {function} adds", function)
     run = a_run(steady_s=10.0).process("main", steps=1_000)
     run.spends(1.5, fades).spends(2.5, adds).spends(6.0, "sarsa.py:1 step")
-    array = f"type=numpy.ndarray shape={numbers // 4},4 dtype=f8 {seen}"
+    array = f"type=numpy.ndarray shape={numbers // 4},4 dtype=f8{seen}"
     numeric = {
         "state": "type=int",
         "action": "type=int",
@@ -83,7 +83,7 @@ def test_silent_of_counts_that_fade():
 
 
 def test_a_table_that_was_seen_to_be_mostly_zeros_needs_no_other():
-    assert found(a_training("counts", seen="zeros=1"))
+    assert found(a_training("counts", seen=" zeros=1"))
 
 
 def test_silent_of_a_small_table():
