@@ -6,11 +6,12 @@ what a reader goes on to edit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.errors import UsageError
+from rlprof.model.calltree import CallTree
 from rlprof.model.flame import Flame, FlameFrame, FlameSelection
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import (
@@ -207,7 +208,7 @@ def _thread_branch(thread: Thread, nodes: tuple[Node, ...], costs: dict[int, lis
     """One thread's boxes. Parents have smaller ids, so one pass from the end sums up the tree."""
     top = _Branch(thread.name or f"thread {thread.tid}", kind="thread")
     branches: dict[int, _Branch] = {}
-    for node_id in _with_ancestors(nodes, costs):
+    for node_id in sorted(CallTree(nodes, {}).with_callers(costs)):
         node = nodes[node_id]
         parent = top if node.parent == NO_PARENT else branches[node.parent]
         branches[node_id] = branch = _branch_of(node.frame, parent)
@@ -232,15 +233,6 @@ def _branch_of(frame: Frame, parent: _Branch) -> _Branch:
     if branch is None:
         branch = parent.children[key] = _frame_branch(key)
     return branch
-
-
-def _with_ancestors(nodes: tuple[Node, ...], wanted: Iterable[int]) -> list[int]:
-    found: set[int] = set()
-    for node in wanted:
-        while node != NO_PARENT and node not in found:
-            found.add(node)
-            node = nodes[node].parent
-    return sorted(found)
 
 
 def frame_label(frame: Frame) -> str:

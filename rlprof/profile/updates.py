@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.libraries.questions import is_framework
-from rlprof.model.recording import NO_PARENT, Node
+from rlprof.model.calltree import handed_down
+from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.source.lines import begins_process
 from rlprof.source.updates import update_lines, without_gradients
 from rlprof.syntax.module import SourceModule, parse
@@ -207,24 +208,13 @@ def _asking(
 def _without_gradients(
     nodes: Sequence[Node], asked: Iterable[int], sources: Mapping[str, str]
 ) -> list[int]:
-    """Those of ``asked`` that are below lines, or on them, that record no gradients."""
-    off: dict[int, bool] = {NO_PARENT: False}
-    return [node for node in asked if _is_below(node, nodes, sources, off)]
+    """Those of ``asked`` that are below lines, or on them, that record no gradients. Files that ask no network are not read."""
 
+    def is_off(frame: Frame, above: bool) -> bool:
+        return above or frame.line in without_gradients(sources.get(frame.file, ""))
 
-def _is_below(
-    node: int, nodes: Sequence[Node], sources: Mapping[str, str], off: dict[int, bool]
-) -> bool:
-    """Tell of ``node``, and with it in ``off`` of all above it, whether such a line is there: files that ask no network are not read."""
-    way = []
-    while node not in off:
-        way.append(node)
-        node = nodes[node].parent
-    for each in reversed(way):
-        frame = nodes[each].frame
-        off[each] = off[node] or frame.line in without_gradients(sources.get(frame.file, ""))
-        node = each
-    return off[node]
+    off = {NO_PARENT: False}
+    return [node for node in asked if handed_down(nodes, node, is_off, off)]
 
 
 def _mostly_off(asked_us: Mapping[int, int], off_us: Mapping[int, int]) -> frozenset[int]:

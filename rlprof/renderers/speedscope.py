@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -76,7 +77,7 @@ def _profile(
     thread: ThreadStacks, metric: str, detail: Detail, frames: _FrameTable
 ) -> dict[str, Any]:
     paths = StackPaths(detail.nodes)
-    numbers = _NodeNumbers(detail, frames)
+    number_of = cache(lambda node: frames.number(detail.nodes[node].frame))
     # Within a slice in the order of the tree: what is below one caller is one box then.
     samples = sorted(
         (time.slice, paths.to(time.node), time.of(metric))
@@ -91,21 +92,9 @@ def _profile(
         "unit": "microseconds",
         "startValue": start,
         "endValue": start + sum(weights),
-        "samples": [[numbers[node] for node in path] for _, path, _ in samples],
+        "samples": [[number_of(node) for node in path] for _, path, _ in samples],
         "weights": weights,
     }
-
-
-class _NodeNumbers(dict[int, int]):
-    """Number of the frame of a node, looked up once."""
-
-    def __init__(self, detail: Detail, frames: _FrameTable) -> None:
-        super().__init__()
-        self._nodes, self._frames = detail.nodes, frames
-
-    def __missing__(self, node: int) -> int:
-        self[node] = number = self._frames.number(self._nodes[node].frame)
-        return number
 
 
 def _nothing(report: Report) -> dict[str, Any]:
