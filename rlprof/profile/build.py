@@ -38,6 +38,7 @@ from rlprof.profile.critical import (
     find_bound,
     find_critical_threads,
     place_threads,
+    with_threads_awake,
 )
 from rlprof.profile.fold import Folded, fold, steady_quarters, timeline_of
 from rlprof.profile.helping import cpu_costs, wall_costs, weigh_helpers
@@ -82,8 +83,9 @@ def _name_nodes(draft: Draft) -> None:
 
 def _find_critical_threads(draft: Draft) -> None:
     recording, pace = draft.recording, draft.pace
-    draft.critical = find_critical_threads(recording, pace.counts, pace.found, pace.times)
     draft.threads = sum_threads(recording, pace.steady, pace.importing, draft.wait_kinds)
+    mains = find_critical_threads(recording, pace.counts, pace.found, pace.times)
+    draft.critical = with_threads_awake(mains, recording, draft.threads)
     draft.load = host_load(recording, pace.steady)
 
 

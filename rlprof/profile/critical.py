@@ -3,7 +3,8 @@
 Three rules, in this order (``docs/pricing.md`` explains them):
 
 1. The critical threads are the main threads of the processes that make the steps or, where no
-   step is counted, those that are busy at least a quarter as long as the busiest.
+   step is counted, those that are busy at least a quarter as long as the busiest. A main thread that
+   only sleeps is none: the threads of its process that work stand for it.
 2. A saturated host is bound by its CPUs: every thread's CPU time counts, wherever it is spent.
 3. Else, while a critical thread waits for other processes, their work stands in for the wait
    (``profile/helping.py``).
@@ -34,6 +35,7 @@ from rlprof.pace.load import wants_more_cores
 from rlprof.pace.phases import RunPhases
 from rlprof.pace.steps import Span, StepCounts
 from rlprof.pace.times import Times
+from rlprof.profile.activities import SteadyThreads
 from rlprof.profile.fold import TimeTree
 from rlprof.profile.roles import SERVICES
 from rlprof.profile.sleepers import LEAST_HELD_UP, Sleeper
@@ -48,6 +50,9 @@ LEAST_QUEUED: Final = 0.05
 
 _NEAR_THE_BUSIEST: Final = 0.25
 """Part of the busiest main thread's busy time from which on another does the same work."""
+
+_SLEEPS: Final = 0.9
+"""Part of its time that a main thread sleeps which does nothing but look now and then how its threads get on. By reason."""
 
 _DEFAULT_INTERVAL_US: Final = 10_000
 
@@ -95,6 +100,28 @@ def _busiest(steady: Mapping[int, Span], times: Times) -> dict[int, Span]:
         for thread, span in steady.items()
         if busy[thread] > 0 and busy[thread] >= _NEAR_THE_BUSIEST * most
     }
+
+
+def with_threads_awake(
+    critical: CriticalThreads, recording: Recording, threads: SteadyThreads
+) -> CriticalThreads:
+    """Where a main thread only sleeps, its process works in others: those of them that are near the busiest stand for it."""
+    steady: dict[int, Span] = {}
+    for main, span in critical.steady.items():
+        process = recording.threads[main].process
+        whole = sum(wall for wall, _, _ in threads.costs.get(main, {}).values())
+        asleep_us = sum(threads.waited_us.get((main, WaitKind.SLEEP), {}).values())
+        busy = {
+            thread.id: sum(
+                wall - idle for wall, idle, _ in threads.costs.get(thread.id, {}).values()
+            )
+            for thread in recording.threads
+            if thread.process == process and asleep_us >= _SLEEPS * whole
+        }
+        most = max(busy.values(), default=0)
+        awake = [thread for thread, us in busy.items() if us >= max(1, _NEAR_THE_BUSIEST * most)]
+        steady |= dict.fromkeys(awake or [main], span)
+    return CriticalThreads(frozenset(steady), steady)
 
 
 def place_threads(

@@ -61,6 +61,36 @@ def test_without_steps_those_that_work_like_the_busiest_are_critical():
     assert profile.critical.threads == {1, 2}
 
 
+WATCHES = """
+import threading, time
+
+def main():
+    while True:
+        {wait}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "busy_s", "critical"),
+    [
+        ("time.sleep(1.0)", 0.01, {1, 2}),
+        ("time.sleep(1.0)", 2.0, {0}),
+        ("learner.join()", 0.01, {0}),
+    ],
+    ids=["sleeps", "works as well", "waits for them"],
+)
+def test_threads_of_a_process_whose_main_thread_only_sleeps_stand_for_it(wait, busy_s, critical):
+    run = on_cores(a_run(), 8).process("main").source("train.py", WATCHES.format(wait=wait))
+    run.spends(busy_s, "train.py:5 main").spends(10.0 - busy_s, "train.py:6 main", idle=True)
+    run.thread("actor").spends(8.0, "env.py:5 step").spends(2.0, RECV, idle=True)
+    run.thread("learner").spends(4.0, "train.py:40 learn").spends(6.0, RECV, idle=True)
+    run.thread("logger").spends(1.0, "log.py:3 write").spends(9.0, RECV, idle=True)
+
+    profile = build_profile(run.recording())
+
+    assert profile.critical.threads == critical
+
+
 def test_a_wait_for_workers_is_replaced_by_what_they_did():
     """Four environments side by side: 8 s of 10 s in wait, a quarter of that in rendering."""
     run = on_cores(a_run(), 8).process("main", steps=1000)
