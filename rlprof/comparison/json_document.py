@@ -10,7 +10,6 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Struct, field
 
-import rlprof
 from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import METRICS, Comparison
 from rlprof.comparison.findings import Fate, FindingChange
@@ -22,7 +21,7 @@ from rlprof.renderers.json_report.values import (
     Interval,
     Note,
     Number,
-    as_json_text,
+    document_as_text,
     filled,
     means,
     one_of,
@@ -192,19 +191,14 @@ class DiffDocument(Struct, frozen=True):
 
 
 def comparison_as_json(found: Comparison) -> str:
-    return as_json_text(
-        filled(
-            DiffDocument,
-            found,
-            format="rlprof-diff",
-            version=1,
-            rlprof=rlprof.__version__,
-            base=_run(found.base),
-            new=_run(found.new),
-            findings=[_finding(change) for change in found.findings],
-            counters_per_step=found.counters,
-            calltree=None if found.tree is None else _tree(found.tree),
-        )
+    return document_as_text(
+        DiffDocument,
+        found,
+        base=_run(found.base),
+        new=_run(found.new),
+        findings=[_finding(change) for change in found.findings],
+        counters_per_step=found.counters,
+        calltree=None if found.tree is None else _tree(found.tree),
     )
 
 

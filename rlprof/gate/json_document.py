@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.outline import GrownFunction
 from rlprof.errors import EXIT_INCONCLUSIVE
@@ -22,7 +21,7 @@ from rlprof.renderers.json_report.values import (
     Interval,
     Note,
     Number,
-    as_json_text,
+    document_as_text,
     filled,
     means,
     one_of,
@@ -191,23 +190,18 @@ class CheckDocument(Struct, frozen=True):
 
 def outcome_as_json(outcome: Outcome, *, inconclusive: int = EXIT_INCONCLUSIVE) -> str:
     found = outcome.comparison
-    return as_json_text(
-        filled(
-            CheckDocument,
-            outcome,
-            format="rlprof-check",
-            version=1,
-            rlprof=rlprof.__version__,
-            verdict=_verdict(outcome.verdict),
-            text=words.verdict(outcome),
-            exit_code=exit_code(outcome, inconclusive=inconclusive),
-            base=_side(outcome, Side.BASE, outcome.base),
-            head=_side(outcome, Side.HEAD, outcome.head),
-            decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
-            counters_per_step=outcome.counters,
-            findings=[] if found is None else _findings(outcome, found),
-            recorded_pair=None if found is None else _pair(outcome, found),
-        )
+    return document_as_text(
+        CheckDocument,
+        outcome,
+        verdict=_verdict(outcome.verdict),
+        text=words.verdict(outcome),
+        exit_code=exit_code(outcome, inconclusive=inconclusive),
+        base=_side(outcome, Side.BASE, outcome.base),
+        head=_side(outcome, Side.HEAD, outcome.head),
+        decision=None if outcome.decision is None else _decision(outcome, outcome.decision),
+        counters_per_step=outcome.counters,
+        findings=[] if found is None else _findings(outcome, found),
+        recorded_pair=None if found is None else _pair(outcome, found),
     )
 
 

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-import rlprof
 from rlprof.history import calibration as calibrations
 from rlprof.history.calibration import Calibration, GainSource
 from rlprof.history.rows import History, HistoryRow
@@ -22,7 +21,7 @@ from rlprof.renderers.json_report.document import Crash, Range
 from rlprof.renderers.json_report.values import (
     Interval,
     Number,
-    as_json_text,
+    document_as_text,
     filled,
     means,
 )
@@ -108,16 +107,11 @@ class HistoryDocument(Struct, frozen=True):
 
 
 def history_as_json(history: History) -> str:
-    return as_json_text(
-        filled(
-            HistoryDocument,
-            history,
-            format="rlprof-history",
-            version=1,
-            rlprof=rlprof.__version__,
-            runs=[_run(row) for row in history.rows],
-            verified=[_verified(fix) for fix in history.verified],
-        )
+    return document_as_text(
+        HistoryDocument,
+        history,
+        runs=[_run(row) for row in history.rows],
+        verified=[_verified(fix) for fix in history.verified],
     )
 
 
@@ -208,19 +202,14 @@ class CalibrationDocument(Struct, frozen=True):
 
 
 def calibration_as_json(calibration: Calibration) -> str:
-    return as_json_text(
-        filled(
-            CalibrationDocument,
-            calibration,
-            format="rlprof-calibration",
-            version=1,
-            rlprof=rlprof.__version__,
-            whole=None if calibration.whole is None else _calibration_row(calibration.whole),
-            by_finding=[_calibration_row(row) for row in calibration.rows],
-            promises=[_promise(each) for each in calibration.promises],
-            ceilings_left_out=calibration.ceilings,
-            unclear_left_out=calibration.unclear,
-        )
+    return document_as_text(
+        CalibrationDocument,
+        calibration,
+        whole=None if calibration.whole is None else _calibration_row(calibration.whole),
+        by_finding=[_calibration_row(row) for row in calibration.rows],
+        promises=[_promise(each) for each in calibration.promises],
+        ceilings_left_out=calibration.ceilings,
+        unclear_left_out=calibration.unclear,
     )
 
 

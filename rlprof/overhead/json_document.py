@@ -10,10 +10,9 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.overhead import cost as costs
 from rlprof.overhead.cost import CONFIDENCE, Basis, MeasuredOverhead
-from rlprof.renderers.json_report.values import Number, as_json_text, filled, means
+from rlprof.renderers.json_report.values import Number, document_as_text, filled, means
 
 
 class Loss(Struct, frozen=True):
@@ -69,20 +68,15 @@ class OverheadDocument(Struct, frozen=True):
 def cost_as_json(cost: MeasuredOverhead) -> str:
     loss = cost.loss
     confidence = None if loss.low is None else CONFIDENCE
-    return as_json_text(
-        filled(
-            OverheadDocument,
-            cost,
-            format="rlprof-overhead",
-            version=1,
-            rlprof=rlprof.__version__,
-            why_wall=cost.why_wall or None,
-            unit=cost.pairs[0].unit,
-            source=cost.pairs[0].source or None,
-            loss=Loss(loss.middle, loss.low, loss.high, confidence),
-            own_cpu=_own(cost.own),
-            pairs=[filled(Pair, pair, own_cpu=_own(pair.own)) for pair in cost.pairs],
-        )
+    return document_as_text(
+        OverheadDocument,
+        cost,
+        why_wall=cost.why_wall or None,
+        unit=cost.pairs[0].unit,
+        source=cost.pairs[0].source or None,
+        loss=Loss(loss.middle, loss.low, loss.high, confidence),
+        own_cpu=_own(cost.own),
+        pairs=[filled(Pair, pair, own_cpu=_own(pair.own)) for pair in cost.pairs],
     )
 
 

@@ -10,13 +10,12 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.pace import scaling
 from rlprof.renderers.json_report.values import (
     Interval,
     Note,
     Number,
-    as_json_text,
+    document_as_text,
     filled,
     means,
 )
@@ -94,18 +93,13 @@ class ScaleDocument(Struct, frozen=True):
 
 
 def study_as_json(study: Study) -> str:
-    return as_json_text(
-        filled(
-            ScaleDocument,
-            study,
-            format="rlprof-scale",
-            version=1,
-            rlprof=rlprof.__version__,
-            runs=[_run(run) for run in study.runs],
-            rungs=[_rung(rung, study) for rung in study.rungs],
-            fits=Fits(_fit(study.amdahl), _fit(study.usl)),
-            best=_best(study),
-        )
+    return document_as_text(
+        ScaleDocument,
+        study,
+        runs=[_run(run) for run in study.runs],
+        rungs=[_rung(rung, study) for rung in study.rungs],
+        fits=Fits(_fit(study.amdahl), _fit(study.usl)),
+        best=_best(study),
     )
 
 

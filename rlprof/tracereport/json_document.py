@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-import rlprof
 from rlprof.device.timeline import DeviceTimeline
 from rlprof.device.view import TraceView
 from rlprof.model.device import DeviceFinding, IdleCause
@@ -20,7 +19,7 @@ from rlprof.renderers.json_report.document import Range
 from rlprof.renderers.json_report.values import (
     Note,
     Number,
-    as_json_text,
+    document_as_text,
     filled,
     means,
     seconds,
@@ -140,32 +139,27 @@ class TraceDocument(Struct, frozen=True):
 
 def trace_as_json(view: TraceView, findings: TraceFindings) -> str:
     every = (*findings.listed, *findings.also_seen)
-    return as_json_text(
-        filled(
-            TraceDocument,
-            view,
-            format="rlprof-trace",
-            version=1,
-            rlprof=rlprof.__version__,
-            wall_s=seconds(view.wall.length),
-            steps=view.step_count,
-            devices=[_device(device, view) for device in view.devices],
-            blocking_calls=_blocking(view),
-            copies=view.transfers,
-            idle_causes={cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
-            kernels=filled(
-                Kernels,
-                view.kernels,
-                median_launch_delay_us=view.kernels.median_delay_us,
-                families=dict(view.kernels.families),
-            ),
-            compile=view.compiling,
-            findings=[
-                _finding(finding, rank, view, is_listed=rank <= len(findings.listed))
-                for rank, finding in enumerate(every, start=1)
-            ],
-            notes=(*findings.failures.values(), *view.notes),
-        )
+    return document_as_text(
+        TraceDocument,
+        view,
+        wall_s=seconds(view.wall.length),
+        steps=view.step_count,
+        devices=[_device(device, view) for device in view.devices],
+        blocking_calls=_blocking(view),
+        copies=view.transfers,
+        idle_causes={cause.value: seconds(view.idle_us(cause)) for cause in IdleCause},
+        kernels=filled(
+            Kernels,
+            view.kernels,
+            median_launch_delay_us=view.kernels.median_delay_us,
+            families=dict(view.kernels.families),
+        ),
+        compile=view.compiling,
+        findings=[
+            _finding(finding, rank, view, is_listed=rank <= len(findings.listed))
+            for rank, finding in enumerate(every, start=1)
+        ],
+        notes=(*findings.failures.values(), *view.notes),
     )
 
 

@@ -21,7 +21,7 @@ from rlprof.pricing.ranking import times_as_fast
 from rlprof.renderers.json_report.values import (
     DocumentHead,
     Note,
-    as_json_text,
+    document_as_text,
     filled,
     means,
     one_of,
@@ -148,17 +148,12 @@ class VerifyDocument(Struct, frozen=True):
 
 
 def verification_as_json(fix: VerifiedFix) -> str:
-    return as_json_text(
-        filled(
-            VerifyDocument,
-            fix,
-            format=FORMAT,
-            version=FORMAT_VERSION,
-            rlprof=rlprof.__version__,
-            measured=fix.measured.isoformat(timespec="seconds"),
-            promise=_promise(fix.promise),
-            gain=Gain(*fix.got, times_as_fast(fix.got.median), CONFIDENCE, fix.excess),
-        )
+    return document_as_text(
+        VerifyDocument,
+        fix,
+        measured=fix.measured.isoformat(timespec="seconds"),
+        promise=_promise(fix.promise),
+        gain=Gain(*fix.got, times_as_fast(fix.got.median), CONFIDENCE, fix.excess),
     )
 
 

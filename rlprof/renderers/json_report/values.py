@@ -13,6 +13,8 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_type_hints
 import msgspec
 from msgspec import Meta, Struct
 
+import rlprof
+
 _DIGITS: Final = 6
 """Significant digits of a measured value: more than any measurement here has."""
 
@@ -38,6 +40,14 @@ def filled(kind: Callable[..., KindT], source: object, /, **own: object) -> Kind
             for key, record in _records_of(kind).items()
         }
     )
+
+
+def document_as_text(kind: Callable[..., Struct], source: object, /, **own: object) -> str:
+    """A document as text: what ``filled`` makes, with the format and its version, which the types of ``kind`` name, and that of rlprof."""
+    hints = get_type_hints(kind)
+    (name,), (version,) = get_args(hints["format"]), get_args(hints["version"])
+    head = {"format": name, "version": version, "rlprof": rlprof.__version__}
+    return as_json_text(filled(kind, source, **head, **own))
 
 
 @lru_cache(maxsize=256)
