@@ -180,6 +180,14 @@ def setting(what: str, **more: str | int) -> TreatmentPart:
     return {"way": "setting", "what": what, **more}
 
 
+def always(*parts: TreatmentPart) -> Callable[[Patient], Sequence[TreatmentPart]]:
+    """The ``parts`` of a treatment that has the same ones for every finding."""
+    return lambda _: [*parts]
+
+
+_NONE: Final = always()
+
+
 @dataclass(frozen=True, slots=True)
 class Treatment:
     """One way to try the fix of some findings."""
@@ -191,7 +199,7 @@ class Treatment:
     kind: TreatmentKind
     findings: frozenset[str]
     """The ids of the detectors whose findings it tries."""
-    parts: Callable[[Patient], Sequence[TreatmentPart]]
+    parts: Callable[[Patient], Sequence[TreatmentPart]] = _NONE
     """Changes to ask the agents for. Raises :class:`CannotTreatError` where it does not fit."""
     changes_load: bool = False
     """True if it changes how many threads or processes want a core: then their waits for one are a part of what it saves."""

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import Patient, Treatment
+from rlprof.experiments.base import Treatment, always
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
-
-
-def _parts(_: Patient) -> Sequence[TreatmentPart]:
-    return [
-        {
-            "way": "call",
-            "what": "from-memory",
-            "module": "torch.utils.data.dataloader",
-            "qualname": "_SingleProcessDataLoaderIter._next_data",
-        }
-    ]
-
 
 TREATMENT: Final = Treatment(
     id="batches-from-memory",
     does="hands out batches that a DataLoader without workers loaded before",
     kind=TreatmentKind.CEILING,
     findings=frozenset({"dataloader-workers"}),
-    parts=_parts,
+    parts=always(
+        {
+            "way": "call",
+            "what": "from-memory",
+            "module": "torch.utils.data.dataloader",
+            "qualname": "_SingleProcessDataLoaderIter._next_data",
+        }
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import CannotTreatError, Patient, Treatment
+from rlprof.experiments.base import Patient, Treatment
 from rlprof.experiments.treatments.every_fiftieth import EVERY
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
@@ -16,9 +16,7 @@ def _parts(patient: Patient) -> Sequence[TreatmentPart]:
         for callee in patient.callees(file, line):
             if "eval" in callee.name.lower():
                 return [patient.call_of("every", file, line, callee, every=EVERY)]
-    for file, line in patient.places[:1]:
-        return [patient.call_of_function("every", file, line, every=EVERY)]
-    raise CannotTreatError("it names no line")
+    return [patient.call_of_function("every", *patient.places[0], every=EVERY)]
 
 
 TREATMENT: Final = Treatment(

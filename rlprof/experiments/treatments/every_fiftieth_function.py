@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import CannotTreatError, Patient, Treatment
+from rlprof.experiments.base import Patient, Treatment
 from rlprof.experiments.treatments.every_fiftieth import EVERY, FINDINGS
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
@@ -21,8 +21,6 @@ def _parts(patient: Patient) -> Sequence[TreatmentPart]:
         around = patient.function(file, line)
         part = patient.call_of_function("every", file, line, every=EVERY, messages=1)
         parts.setdefault((file, around.code_line), part)
-    if not parts:
-        raise CannotTreatError("it names no line")
     # Other findings' further lines may be anywhere; who sends, sends from several.
     return [*parts.values()] if patient.finding.detector in _SEND else [*parts.values()][:1]
 

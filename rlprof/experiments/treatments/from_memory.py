@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import CannotTreatError, Patient, Treatment
+from rlprof.experiments.base import Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.treatment_desk import TreatmentPart
 
@@ -40,9 +40,7 @@ _FINDINGS: Final = frozenset(
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
-    for file, line in patient.places[:1]:
-        return [patient.call_of_function("from-memory", file, line)]
-    raise CannotTreatError("it names no line")
+    return [patient.call_of_function("from-memory", *patient.places[0])]
 
 
 TREATMENT: Final = Treatment(

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import Patient, Treatment
+from rlprof.experiments.base import Treatment
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
-
-
-def _parts(_: Patient) -> Sequence[TreatmentPart]:
-    return []
-
 
 TREATMENT: Final = Treatment(
     id="kept-workers",
     does="runs it anew beside itself, with pools that are kept, and workers forked from a server that has imported their packages",
     kind=TreatmentKind.GAIN,
     findings=frozenset({"process-startup"}),
-    parts=_parts,
     restart="kept-workers",
 )

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from rlprof.experiments.base import Patient, Treatment, setting
+from rlprof.experiments.base import Treatment, always, setting
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
-
-
-def _parts(_: Patient) -> Sequence[TreatmentPart]:
-    return [setting("torch-threads", threads=1)]
-
 
 TREATMENT: Final = Treatment(
     id="one-torch-thread",
     does="has torch compute in one thread of each process",
     kind=TreatmentKind.GAIN,
     findings=frozenset({"thread-oversubscription"}),
-    parts=_parts,
+    parts=always(setting("torch-threads", threads=1)),
     changes_load=True,
 )
