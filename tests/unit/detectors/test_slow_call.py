@@ -1117,3 +1117,32 @@ def test_what_a_call_is_given_by_a_generator_is_no_part_of_it():
     (finding,) = DETECTOR.in_samples.detect(profile)
 
     assert claimed_s(profile, finding) == pytest.approx(1.0)
+
+
+LISTED = Script(
+    "memory.py",
+    """
+    def learn(buffer):
+        while True:
+            batch = buffer.sample()
+    """,
+)
+
+
+def test_a_buffer_of_torchrl_that_keeps_a_list_is_told_through_what_hands_calls_over():
+    buffers = f"{SITE}/torchrl/data/replay_buffers"
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(
+        4.0,
+        LISTED.at("buffer.sample()", "learn"),
+        f"{buffers}/replay_buffers/base.py:2338 ReplayBuffer.sample",
+        f"{SITE}/pyvers/implement_for.py:78 _RegisterableFunction.__call__",
+        f"{buffers}/storages/utils.py:27 _stack_anything",
+        f"{SITE}/tensordict/_torch_func.py:869 _stack",
+    )
+    (finding,) = detect(DETECTOR, run.spends(6.0, STEP), LISTED)
+
+    assert (
+        finding.title
+        == f"a replay buffer keeps its rows in a list (memory.py:{LISTED.line('buffer.sample')})"
+    )
