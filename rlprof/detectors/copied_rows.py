@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.asked_again import RANDOM, AskedAgain, AskedAgainSearch
+from rlprof.detectors.recognisers.asked_again import (
+    AskedAgain,
+    AskedAgainSearch,
+    answers_by_chance,
+)
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -163,14 +167,14 @@ class RowCopiesSearch(SteadySearch):
                 told.setdefault(line, copied)
                 nodes[line].update(self._work_at(node))
         for line, copied in told.items():
-            files = {self.tree.frame(place).file for place in nodes[line]}
-            # Dropout is asked for copies on purpose: it answers to each with another network.
-            if not any(map(RANDOM.search, files)):
+            inside = {self.tree.frame(place) for place in nodes[line]}
+            # Copies are given on purpose to what answers each by chance: networks with dropout, policies that draw.
+            if not answers_by_chance(inside):
                 yield RowCopies(
                     line,
                     copied,
                     frozenset(nodes[line]),
-                    has_convolutions=any(map(_CONVOLUTION.search, files)),
+                    has_convolutions=any(_CONVOLUTION.search(frame.file) for frame in inside),
                     has_others=line in self._with_others,
                 )
 

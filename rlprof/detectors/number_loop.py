@@ -197,8 +197,19 @@ class _Reading:
                 return self._goes_through(container)
         many = self._parameters.value(stop)
         if many is not None and many >= FEWEST:
-            self._numbers.append(NumbersSeen(many, f"{many} numbers in turn", False, is_kept=True))
+            text = f"{many} numbers in turn"
+            self._numbers.append(NumbersSeen(many, text, False, self._reads_kept_ones()))
         return many is not None
+
+    def _reads_kept_ones(self) -> bool:
+        """Tell whether a turn takes an item of an array, or of what an object holds: a list that is made anew would have to become an array each time."""
+        taken = (
+            node.value for node in nodes_in(*self._turns.body) if isinstance(node, ast.Subscript)
+        )
+        seen = ((of, value_of(of, self._known)) for of in taken)
+        return any(
+            isinstance(of, ast.Attribute) or (it is not None and it.is_array) for of, it in seen
+        )
 
     def _goes_through(self, container: ast.expr) -> bool:
         value = value_of(container, self._known)

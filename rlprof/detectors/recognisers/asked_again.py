@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT
+from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.histories import Level
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrence import is_call_of
@@ -32,7 +32,7 @@ from rlprof.syntax.nodes import arguments_of, assigned, with_variables
 from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
 from rlprof.syntax.same_turn import Functions, Watched, together
 
-RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
+_RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
 """Layers that answer to each question with another network."""
 
 _DRAWS: Final = frozenset({"sample", "rsample"})
@@ -41,6 +41,11 @@ _MOST_LEVELS: Final = 4
 
 _MOST_VARIABLES: Final = 8
 """Variables that are followed to what they are made of."""
+
+
+def answers_by_chance(inside: Iterable[Frame]) -> bool:
+    """Tell of a network that calls what is ``inside`` whether it draws units to leave out, or its answer."""
+    return any(_RANDOM.search(it.file) or last_name(it.function) in _DRAWS for it in inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,8 @@ class AskedAgainSearch(SteadySearch):
         for asked in by_depth:
             again = _in_one_turn(asked, functions) if len(asked.sites) > 1 else {}
             tops = frozenset[int]().union(*again.values())
-            if len(again) > 1 and tops.isdisjoint(taken) and not self._draws_in(tops):
+            by_chance = answers_by_chance(self.tree.frame(it) for it in self.tree.subtrees(tops))
+            if len(again) > 1 and tops.isdisjoint(taken) and not by_chance:
                 taken |= tops
                 found.append(self._told(asked, again))
         return found
@@ -120,13 +126,6 @@ class AskedAgainSearch(SteadySearch):
             for function in module.functions if module is not None else ():
                 found[function.node.name].append(function.node)
         return found
-
-    def _draws_in(self, tops: frozenset[int]) -> bool:
-        """Tell whether the network answers by chance."""
-        frames = map(self.tree.frame, self.tree.subtrees(tops))
-        return any(
-            RANDOM.search(each.file) or last_name(each.function) in _DRAWS for each in frames
-        )
 
     def _told(self, asked: _Question, again: Mapping[_Site, set[int]]) -> AskedAgain:
         inside = {site: self.tree.subtrees(tops) for site, tops in again.items()}

@@ -40,6 +40,9 @@ class TurnCount(NamedTuple):
     """False if there may be more: nobody knows the number of one of the loops."""
 
 
+_UNKNOWN: Final = TurnCount(1, False)
+
+
 @dataclass(slots=True)
 class Invariant:
     """A function that is called in every turn, for what no turn changes."""
@@ -233,15 +236,15 @@ class TurnInvariants(SteadySearch):
 
     def _turns(self, loops: Iterable[Turned], turn: Frame) -> TurnCount:
         through = [each for loop in loops for each in _gone_through(loop)]
-        numbers = [self._number_of(each, turn) for each in through]
-        known = [number for number in numbers if number is not None]
-        return TurnCount(prod(known), is_exact=len(known) == len(numbers))
+        counts = [self._count(each, turn) for each in through]
+        least = prod(count.least for count in counts)
+        return TurnCount(least, is_exact=all(count.is_exact for count in counts))
 
-    def _number_of(self, through: ast.expr | None, turn: Frame) -> int | None:
-        """Return the number of turns of a loop that goes ``through`` something; None where nobody knows."""
+    def _count(self, through: ast.expr | None, turn: Frame) -> TurnCount:
+        """Return the number of turns of a loop that goes ``through`` something, as far as it is known."""
         match through:
             case None:
-                return None
+                return _UNKNOWN
             case ast.Call(func=ast.Name(id="range"), args=[_, *_] as parts):
                 is_zero = [isinstance(part, ast.Constant) and part.value == 0 for part in parts]
                 numbers = [
@@ -250,13 +253,17 @@ class TurnInvariants(SteadySearch):
                 ]
                 known = [number for number in numbers if number is not None]
                 is_known = len(known) == len(numbers) and 0 not in known[2:]
-                return len(range(*known)) if is_known else None
+                return TurnCount(len(range(*known)), True) if is_known else _UNKNOWN
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
-                return None if any(isinstance(part, ast.Starred) for part in parts) else len(parts)
+                is_known = not any(isinstance(part, ast.Starred) for part in parts)
+                return TurnCount(len(parts), True) if is_known else _UNKNOWN
         seen: Value | None = value_of(
             through, self.values.between(turn.file, range(turn.line, turn.line + 1))
         )
-        return seen.length if seen is not None else None
+        if seen is None or seen.length is None:
+            return _UNKNOWN
+        lengths = {seen.length, *seen.counts}
+        return TurnCount(min(lengths), is_exact=len(lengths) == 1)
 
 
 def _gone_through(loop: Turned) -> Iterator[ast.expr | None]:

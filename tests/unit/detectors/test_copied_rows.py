@@ -188,6 +188,12 @@ def test_dropout_is_asked_for_copies_on_purpose():
     assert found(quantiles().spends(0.5, ASK, dropout)) == []
 
 
+def test_policies_that_draw_are_asked_for_copies_on_purpose():
+    draw = f"{SITE}/torch/distributions/normal.py:70 Normal.rsample"
+
+    assert found(quantiles().spends(0.5, ASK, draw)) == []
+
+
 def test_where_another_network_is_asked_on_the_line_nobody_knows_whose_time_it_is():
     run = a_training(PENALTY, INSIDE).sees(PENALTY, obs=FEW, self__critic=CRITIC)
     run.sees(INSIDE, img=(FEW, MANY), self__encoder=NETWORK, self__heads=NETWORK)

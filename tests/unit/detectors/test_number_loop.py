@@ -88,6 +88,10 @@ AGENT = Script(
             for i in range(STATES):
                 self.w[i] = self.w[i] * step
 
+        def of_a_new_list(self, rewards, step):
+            for i in range(STATES):
+                out[i] = rewards[i] * step
+
         def of_few(self, step):
             for i in range(8):
                 self.w[i] = self.w[i] + step
@@ -125,6 +129,7 @@ LINES = {
     "copied": "[it for it in",
     "by_number": "self.w[i] -= step * self.numbers[i]",
     "by_count": "self.w[i] * step",
+    "of_a_new_list": "out[i] = rewards[i] * step",
     "of_few": "self.w[i] + step",
     "of_some": "self.w[i] - step",
     "backwards": "self.w[i - 1] / step",
@@ -185,6 +190,18 @@ def test_as_many_numbers_as_the_program_says():
     (finding,) = found(a_training("by_count"))
 
     assert finding.evidence[1] == "it goes through 400 numbers in turn"
+
+
+def test_a_list_that_is_made_anew_may_gain_nothing():
+    run = a_training("of_a_new_list")
+    new = "type=list length=400 first.type=float"
+    place = AGENT.at(LINES["of_a_new_list"], "Agent.of_a_new_list")
+
+    (finding,) = found(run.sees(place, rewards=new, out=new))
+    (of_array,) = found(a_training("by_count"))
+
+    assert finding.savings[0].removable.low == 0
+    assert of_array.savings[0].removable.low > 0
 
 
 @pytest.mark.parametrize("function", ["of_few", "of_some", "backwards", "swept"])
