@@ -68,7 +68,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             _lengths_in_words(time.most),
         ),
         fix="Fill up to the longest sequence of the batch, and put sequences of like length into one batch: "
-        "torch.nn.utils.rnn.pad_sequence(sequences), or rows[:, : max(map(len, sequences))].",
+        "torch.nn.utils.rnn.pad_sequence(sequences), or rows[:, : max(map(len, sequences))]; rows[:, -longest:] of what is filled up on the left.",
         confidence=Confidence.BOUNDED,
     )
 

@@ -20,7 +20,8 @@ _TAKES_KEYS: Final = frozenset({"get", "setdefault", "pop", "add", "discard"})
 
 TEXT: Final = SlowCall(
     "a list of numbers is made into text",
-    "As a key of a dictionary take tuple(numbers), or array.tobytes() of an array; for output make the text only of what is shown.",
+    "As a key of a dictionary take tuple(numbers), or array.tobytes() of an array; a table that is saved as JSON needs text for its keys then, when it "
+    "is saved. For output make the text only of what is shown.",
     # Of 8 to 64 numbers 0.01 to 0.1 is left (benchmarks/replaced_calls.py).
     Range(0.8, 0.99),
 )

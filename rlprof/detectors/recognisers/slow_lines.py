@@ -34,7 +34,7 @@ from rlprof.syntax.pure_calls import hardly_works
 DRAWN: Final = SlowCall(
     "choice(p=...) goes through all probabilities",
     "Keep the priorities in a sum tree, in which a draw and a change take some steps however many there are. Or draw by "
-    "np.searchsorted(np.cumsum(p), rng.random(k)), without the checks that choice makes.",
+    "np.searchsorted(np.cumsum(p), rng.random(k)), without the checks that choice makes; with replace=False, draw again what came twice.",
     # 64 draws from 1 000 to 100 000: the second leaves 0.47 to 0.49 (benchmarks/replaced_calls.py, numpy 2.4).
     Range(0.45, 0.95),
 )
