@@ -35,11 +35,11 @@ class CannotTreatError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PythonCallee:
-    """A function of Python's that a line was seen to call."""
+    """A function of Python's that a line was seen to call, or that a part of training is entered by."""
 
     file: str
     line: int
-    """First line of its code."""
+    """First line of its code, or any."""
     name: str
 
 

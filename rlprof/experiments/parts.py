@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rlprof.experiments.base import PythonCallee
 from rlprof.model.activity import Component
 from rlprof.model.recording import NO_PARENT, Recording
 from rlprof.profile.components import (
@@ -29,22 +30,13 @@ LEAST_OF_PART: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class EntryFunction:
-    """A function, by any line of it."""
-
-    file: str
-    line: int
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class PartOfTraining:
     """A part of training and what it is entered by, the heaviest function first."""
 
     component: str
     share: float
     """Share of the time, with its waits for a core."""
-    functions: tuple[EntryFunction, ...]
+    functions: tuple[PythonCallee, ...]
 
 
 def parts_of(recording: Recording, components: Iterable[Component]) -> Sequence[PartOfTraining]:
@@ -80,9 +72,9 @@ def _entered(recording: Recording) -> dict[str, dict[tuple[str, str], tuple[int,
     return found
 
 
-def _heaviest(functions: dict[tuple[str, str], tuple[int, int]]) -> Iterator[EntryFunction]:
+def _heaviest(functions: dict[tuple[str, str], tuple[int, int]]) -> Iterator[PythonCallee]:
     whole_us = sum(us for us, _ in functions.values())
     ordered = sorted(functions.items(), key=lambda entry: -entry[1][0])
     for (file, function), (us, line) in ordered[:MOST_FUNCTIONS]:
         if us >= LEAST_OF_PART * whole_us:
-            yield EntryFunction(file, line, function.rpartition(".")[2])
+            yield PythonCallee(file, line, function.rpartition(".")[2])

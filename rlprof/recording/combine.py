@@ -9,17 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from rlprof.model.calibration import calibrated
-
-
-class NodeTime(NamedTuple):
-    """Self time of one node (µs): ``idle`` is a part of ``wall``, ``cpu`` of what is not idle."""
-
-    wall_us: int
-    idle_us: int
-    cpu_us: int
+from rlprof.model.calltree import Cost
 
 
 @dataclass
@@ -95,7 +87,7 @@ QUEUED = calibrated(
 """The same for a clock that is trusted, which places both."""
 
 
-def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int, NodeTime]:
+def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int, Cost]:
     """Self time per node. ``torn_node`` takes torn stacks, ``unseen_node`` time without any."""
     wall = seen.clock_wall_us or seen.bare_wall_us
     busy = _busy_us(seen, wall)
@@ -116,7 +108,7 @@ def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int
     cpu_total = busy if seen.on_cpu_us is None else min(busy, seen.on_cpu_us)
     cpu = _split(cpu_total, ran or {unseen_node: 1})
     return {
-        node: NodeTime(places.get(node, 0) + idle.get(node, 0), idle.get(node, 0), cpu.get(node, 0))
+        node: Cost(places.get(node, 0) + idle.get(node, 0), idle.get(node, 0), cpu.get(node, 0))
         for node in sorted({*places, *idle})
     }
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from rlprof.agent import INJECT_DIR
 from rlprof.agent.inject.rlprof_agent import layout
+from rlprof.model.calltree import Cost
 from rlprof.model.recording import (
     GC_FRAME,
     NO_STACK_FRAME,
@@ -20,7 +21,7 @@ from rlprof.model.recording import (
 )
 from rlprof.recording import procfs
 from rlprof.recording.clock_trust import ClockTrust
-from rlprof.recording.combine import NodeTime, ThreadWindow, combine
+from rlprof.recording.combine import ThreadWindow, combine
 from rlprof.recording.late_looks import LateLooks
 from rlprof.recording.mailbox import MailboxReader
 from rlprof.recording.misread_files import MisreadFiles
@@ -55,7 +56,7 @@ _COUNTED_FOLDER = _AGENT_FOLDER + "rlprof_agent/counted/"
 class ProcessWindow:
     """Data that one process adds to a window of the run file."""
 
-    samples: list[tuple[int, int, NodeTime]] = field(default_factory=list)
+    samples: list[tuple[int, int, Cost]] = field(default_factory=list)
     """(thread, node, time)."""
     clocks: list[ThreadClock] = field(default_factory=list)
     counts: dict[str, float] = field(default_factory=dict)

@@ -20,8 +20,8 @@ from rlprof.renderers.chrome.events import (
     RUN,
     Clock,
     Event,
-    Numbers,
     complete,
+    free_numbers,
     process_named,
     thread_named,
 )
@@ -32,32 +32,32 @@ from rlprof.report.thread_stacks import caveats, threads_with_time, wants
 # --- what is of the whole run (its phases, findings and counters), and the life of each process
 
 
-def run_tracks(report: Report, clock: Clock, numbers: Numbers) -> Iterator[Event]:
+def run_tracks(report: Report, clock: Clock, numbers: Iterator[int]) -> Iterator[Event]:
     yield from process_named(RUN, f"rlprof: {wording.command(report) or 'a run'}", 0)
-    tid = numbers.another()
+    tid = next(numbers)
     yield from thread_named(RUN, tid, "phases", 1)
     yield from _phases(report.phases, RUN, tid, clock)
     for words, findings in (("finding", report.findings), ("also seen", report.also_seen)):
         for priced in findings:
-            tid = numbers.another()
+            tid = next(numbers)
             yield from thread_named(RUN, tid, f"{words} {priced.rank}", 1 + priced.rank)
             yield _finding(priced, report, tid, clock)
     yield from _counters(report.detail or Detail(), clock)
 
 
-def all_process_tracks(report: Report, clock: Clock, numbers: Numbers) -> Iterator[Event]:
+def all_process_tracks(report: Report, clock: Clock, numbers: Iterator[int]) -> Iterator[Event]:
     for position, row in enumerate(report.processes, start=1):
         yield from _process_tracks(row, position, clock, numbers)
 
 
 def _process_tracks(
-    row: ProcessRow, position: int, clock: Clock, numbers: Numbers
+    row: ProcessRow, position: int, clock: Clock, numbers: Iterator[int]
 ) -> Iterator[Event]:
     """Its name, its life and its phases."""
     labels = "" if row.sampled else f"not sampled: {printable(row.note) or 'no reason is known'}"
     # Viewers put the pid beside it.
     yield from process_named(row.pid, printable(row.role), position, labels)
-    tid = numbers.another()
+    tid = next(numbers)
     yield from thread_named(row.pid, tid, "process", 1)
     lived = row.at_pace_us or (row.started_s * 1e6, (row.started_s + row.wall_s) * 1e6)
     begun_us, ended_us = lived
@@ -76,7 +76,7 @@ def _process_tracks(
         note=printable(row.note),
     )
     if row.phases:
-        tid = numbers.another()
+        tid = next(numbers)
         yield from thread_named(row.pid, tid, "phases", 2)
         yield from _phases(row.phases, row.pid, tid, clock)
 
@@ -160,7 +160,7 @@ def _render(report: Report, options: Mapping[str, str]) -> str:
         },
     }
     encode = msgspec.json.encode
-    numbers = Numbers()
+    numbers = free_numbers()
     tracks = chain(
         run_tracks(report, clock, numbers),
         all_process_tracks(report, clock, numbers),

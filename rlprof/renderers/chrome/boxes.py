@@ -16,7 +16,7 @@ from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.detail import Detail, Slice
 from rlprof.model.recording import NO_PARENT, Node
 from rlprof.names import short_line
-from rlprof.renderers.chrome.events import Clock, Event, Numbers, complete, thread_named
+from rlprof.renderers.chrome.events import Clock, Event, complete, thread_named
 from rlprof.report.thread_stacks import ThreadStacks, frame_title
 
 THINNEST: Final = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -124,12 +124,12 @@ def sample_tracks(
     detail: Detail,
     cwd: str,
     clock: Clock,
-    numbers: Numbers,
+    numbers: Iterator[int],
     *,
     thinnest: float,
 ) -> Iterator[Event]:
     for position, thread in enumerate(threads):
-        pid, tid = thread.process.pid, numbers.another()
+        pid, tid = thread.process.pid, next(numbers)
         yield from thread_named(pid, tid, f"{thread.name}: samples", 10 + position)
         drawn = boxes(thread, detail.nodes, detail.slices, clock, thinnest)
         # Callers before what they call: of two boxes of one length readers take the first for the outer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 Event: TypeAlias = dict[str, Any]
@@ -14,15 +15,9 @@ RUN: Final = FIRST_FREE
 """Stands for a process, and holds what is of the whole run."""
 
 
-class Numbers:
+def free_numbers() -> Iterator[int]:
     """Numbers for tracks that are neither a process nor a thread of the program."""
-
-    def __init__(self) -> None:
-        self._last = FIRST_FREE
-
-    def another(self) -> int:
-        self._last += 1
-        return self._last
+    return count(FIRST_FREE + 1)
 
 
 def complete(

@@ -14,7 +14,7 @@ import msgspec
 from rlprof.model.detail import TorchTrace
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.chrome.events import Clock, Event, Inset, Numbers, process_named, thread_named
+from rlprof.renderers.chrome.events import Clock, Event, Inset, process_named, thread_named
 from rlprof.tracefile.packing import NotATraceError, content_in, repaired
 
 _AFTER_THE_PROCESSES: Final = 100_000
@@ -100,7 +100,7 @@ def placed_windows(report: Report, windows: Sequence[DrawnWindow]) -> tuple[list
 
 
 def torch_tracks(
-    report: Report, placed: Iterable[Placed], clock: Clock, numbers: Numbers
+    report: Report, placed: Iterable[Placed], clock: Clock, numbers: Iterator[int]
 ) -> Iterator[Event]:
     tracks = _Tracks({row.pid for row in report.processes}, numbers)
     flows: dict[tuple[int, object], int] = {}
@@ -133,7 +133,7 @@ class _Tracks:
     of it. GPUs are numbered from 0 by every process, and other groups have names in place of numbers.
     """
 
-    def __init__(self, pids: set[int], numbers: Numbers) -> None:
+    def __init__(self, pids: set[int], numbers: Iterator[int]) -> None:
         self._taken = set(pids)
         self._numbers = numbers
         self._pids: dict[tuple[int, object], int] = {}
@@ -148,7 +148,7 @@ class _Tracks:
         if row.get("cat") in _OF_A_GPU:
             self._gpus.add(found)
         if (found, tid) not in self._tids:
-            self._tids[found, tid] = tid if isinstance(tid, int) else self._numbers.another()
+            self._tids[found, tid] = tid if isinstance(tid, int) else next(self._numbers)
         return found, self._tids[found, tid]
 
     def _pid(self, owner: int, pid: object) -> int:
@@ -157,7 +157,7 @@ class _Tracks:
         if isinstance(pid, int) and pid not in self._taken:
             self._taken.add(pid)
             return pid
-        return self._numbers.another()
+        return next(self._numbers)
 
     def named(self, owner: int, names: Mapping[tuple[Any, ...], Event]) -> Iterator[Event]:
         """Yield the trace's own names of the threads that have events."""

@@ -192,7 +192,7 @@ def test_as_many_numbers_as_the_program_says():
     assert finding.evidence[1] == "it goes through 400 numbers in turn"
 
 
-def test_a_list_that_is_made_anew_may_gain_nothing():
+def test_places_of_a_list_that_is_made_anew_may_gain_nothing():
     run = a_training("of_a_new_list")
     new = "type=list length=400 first.type=float"
     place = AGENT.at(LINES["of_a_new_list"], "Agent.of_a_new_list")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.experiments.base import PythonCallee
 from rlprof.experiments.parts import (
     LEAST_SHARE,
     MOST_FUNCTIONS,
-    EntryFunction,
     PartOfTraining,
     parts_of,
 )
@@ -43,7 +43,7 @@ def test_the_dearest_part_comes_first_with_the_function_that_enters_it():
 
     assert (environment.component, environment.share) == ("environment", pytest.approx(0.5))
     # What it calls goes with it.
-    assert environment.functions == (EntryFunction("my_env.py", 30, "step"),)
+    assert environment.functions == (PythonCallee("my_env.py", 30, "step"),)
     assert (learning.component, learning.functions[0].name) == ("learning", "update")
     assert (inference.component, inference.functions[0].name) == ("inference", "act")
 
