@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+NumberT = TypeVar("NumberT", int, float)
 
 ROOT = Path("/sys/fs/cgroup")
 """Where the groups are mounted; version 1 has a folder for each controller below it."""
@@ -33,50 +37,38 @@ class ControlGroups:
     @classmethod
     def ours(cls, root: Path = ROOT, membership: Path = MEMBERSHIP) -> ControlGroups:
         """The groups of this process, which the target inherits, and those above them."""
+
+        def limited(controller: str, limit: Callable[[Path], float | None]) -> tuple[Path, ...]:
+            folders = _folders(controller, root, membership)
+            return tuple(folder for folder in folders if limit(folder) is not None)
+
         return cls(
-            cpu=tuple(
-                folder for folder in _folders("cpu", root, membership) if _quota(folder) is not None
-            ),
-            memory=tuple(
-                folder
-                for folder in _folders("memory", root, membership)
-                if _headroom(folder) is not None
-            ),
-            pids=tuple(
-                folder
-                for folder in _folders("pids", root, membership)
-                if _further_tasks(folder) is not None
-            ),
+            limited("cpu", _quota), limited("memory", _headroom), limited("pids", _further_tasks)
         )
 
     def cpu_quota(self) -> float | None:
         """Cores that the groups allow: the least on the way up; None where there is no limit."""
-        return min(
-            (quota for folder in self.cpu if (quota := _quota(folder)) is not None), default=None
-        )
+        return min(_told(self.cpu, _quota), default=None)
 
     def throttled_us(self) -> int | None:
         """Time in which a quota kept the group from running (µs, since the group began).
 
         None where there is no quota: nothing can be throttled then.
         """
-        return max(
-            (us for folder in self.cpu if (us := _throttled_us(folder)) is not None), default=None
-        )
+        return max(_told(self.cpu, _throttled_us), default=None)
 
     def memory_headroom_bytes(self) -> int | None:
         """Return what the memory limits leave: the least on the way up; None where there is no limit."""
-        return min(
-            (room for folder in self.memory if (room := _headroom(folder)) is not None),
-            default=None,
-        )
+        return min(_told(self.memory, _headroom), default=None)
 
     def further_tasks(self) -> int | None:
         """Processes and threads that may be started yet: the least on the way up; None where there is no limit."""
-        return min(
-            (left for group in self.pids if (left := _further_tasks(group)) is not None),
-            default=None,
-        )
+        return min(_told(self.pids, _further_tasks), default=None)
+
+
+def _told(folders: Iterable[Path], of: Callable[[Path], NumberT | None]) -> Iterator[NumberT]:
+    """Yield what ``folders`` tell, those left out that tell nothing."""
+    return (number for folder in folders if (number := of(folder)) is not None)
 
 
 def _folders(controller: str, root: Path, membership: Path) -> list[Path]:
