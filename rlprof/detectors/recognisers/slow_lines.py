@@ -10,11 +10,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.key_texts import text_for_a_key
 from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
-from rlprof.detectors.recognisers.sorted_arrays import (
-    ranked_by_function,
-    sorted_for_few,
-    sorted_for_nucleus,
-)
+from rlprof.detectors.recognisers.sorted_arrays import ranked_by_function, sorted_whole
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.finding import Range
@@ -146,8 +142,7 @@ class SlowLines:
             or text_for_a_key(statement, known, module)
             or done_to_objects(statement, known)
             or drawn_by_odds(statement, known, module)
-            or sorted_for_few(statement, known, module)
-            or sorted_for_nucleus(statement, known, module)
+            or sorted_whole(statement, known, module)
             or ranked_by_function(statement, known)
         )
 

@@ -54,31 +54,21 @@ _PARTS: Final = frozenset({"values", "indices"})
 """Attributes of what torch.sort gives."""
 
 
-def sorted_for_few(
+def sorted_whole(
     statement: Statement, known: Mapping[str, Value], module: SourceModule
 ) -> OnList | None:
-    """Return the sort of ``statement``, where it, or what follows, takes a few from an end of it."""
+    """Return the sort of ``statement``, where it, or what follows, takes a few from an end of it, or adds up what it gives, in its order, for the
+    likeliest that make up a part of all.
+    """
     for call in statement.calls():
         given = _sorted_by(call, known, module)
         whole = _largest_in(given, known) if given is not None else None
         if whole is None or not whole.shape or whole.shape[-1] < _FEWEST:
             continue
-        if any(_takes_few(node, call) for node in statement.walk()) or _is_cut(
-            statement, call, module
-        ):
+        takes_few = any(_takes_few(node, call) for node in statement.walk())
+        if takes_few or _is_cut(statement, call, module):
             return OnList(SORTED_FOR_FEW, whole.in_words(), calls=1)
-    return None
-
-
-def sorted_for_nucleus(
-    statement: Statement, known: Mapping[str, Value], module: SourceModule
-) -> OnList | None:
-    """Return the sort of ``statement``, where what it gives is added up in its order later, for the likeliest that make up a part of all."""
-    for call in statement.calls():
-        given = _sorted_by(call, known, module)
-        whole = _largest_in(given, known) if given is not None else None
-        is_long = whole is not None and whole.shape and whole.shape[-1] >= _FEWEST
-        if whole is not None and is_long and _is_added_up(statement, module):
+        if _is_added_up(statement, module):
             return OnList(NUCLEUS, whole.in_words(), calls=1)
     return None
 
