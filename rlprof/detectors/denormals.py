@@ -26,8 +26,8 @@ MIN_SHARE: Final = 0.03
 REMOVABLE: Final = calibrated(
     Range(0.45, 0.97),
     unit="part of the lines' time",
-    source="benchmarks/replacements.py, numpy 2.4: of 512 numbers with a twentieth denormal 0.53 is left, of 4 096 0.22, of 65 000 0.12; with a "
-    "third of them 0.28, 0.08 and 0.04",
+    source="benchmarks/replacements.py, numpy 2.4: of 512 numbers with a twentieth denormal 0.47 is left, of 4 096 0.15, of 65 000 0.06; with 30 % "
+    "of them 0.25, 0.06 and 0.02",
     date="2026-11-29",
 )
 """Part that goes where they are zero."""

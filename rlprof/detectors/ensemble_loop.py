@@ -122,7 +122,7 @@ class Ensemble(NamedTuple):
     """In words."""
     is_on_cpu: bool
     are_alike: bool | None
-    """Whether their parameters have the same shapes; None where that was not seen."""
+    """True if their parameters have the same shapes; None where that was not seen."""
     is_picked: bool
     """True if one of their answers is used for each row."""
 

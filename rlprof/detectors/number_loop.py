@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.array_arithmetic import is_for_arrays, is_the_same_for_arrays
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -16,20 +17,15 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value, is_number, is_truth
 from rlprof.source.values import value_of
-from rlprof.syntax.imports import NUMPY, root_name
+from rlprof.syntax.imports import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
-from rlprof.syntax.module import SourceModule, called_name
+from rlprof.syntax.module import SourceModule
 from rlprof.syntax.nodes import assigned, nodes_in
 
 FEWEST: Final = 64
 """Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
 
-_BUILT_IN: Final = frozenset({"abs", "min", "max", "float", "int"})
-_MATHEMATICAL: Final = frozenset({"exp", "log", "sqrt", "tanh", "abs", "fabs"})
-_MODULES: Final = frozenset({"math", *NUMPY})
 _COMPARED: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-_LARGEST: Final = 2**31
-_POWERS: Final = (2, 3, 0.5)
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these loops."""
@@ -314,7 +310,7 @@ class _Reading:
                 is_row = seen is not None and len(seen.shape or ()) == 1
                 holds = seen is not None and _is_number(seen.items)
                 return index in self._keys and (is_row or holds)
-            case ast.BinOp(left=left, op=op, right=right) if _is_the_same_for_arrays(
+            case ast.BinOp(left=left, op=op, right=right) if is_the_same_for_arrays(
                 op, left, right
             ):
                 self._computes = True
@@ -329,7 +325,7 @@ class _Reading:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return all(map(self._is_number, (test, body, other)))
             case ast.Call(args=args, keywords=[]):
-                return _is_function(expression) and all(map(self._is_number, args))
+                return is_for_arrays(expression) and all(map(self._is_number, args))
         return False
 
     def _places(self) -> set[str]:
@@ -374,27 +370,6 @@ def _reads(body: Iterable[ast.AST], name: str) -> bool:
 
 def _is_number(type_name: str) -> bool:
     return is_number(type_name) and not is_truth(type_name)
-
-
-def _is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:
-    """Tell whether numpy's numbers, of 64 bits, come to what Python's do, which have as many as they need."""
-    constants = [
-        side.value
-        for side in (left, right)
-        if isinstance(side, ast.Constant) and isinstance(side.value, int | float)
-    ]
-    if any(abs(constant) > _LARGEST for constant in constants):
-        return False
-    if isinstance(op, ast.Pow):
-        return isinstance(right, ast.Constant) and right.value in _POWERS
-    return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Mod)
-
-
-def _is_function(call: ast.Call) -> bool:
-    """Tell whether a call is of a function of numbers that numpy has for arrays."""
-    if isinstance(call.func, ast.Name):
-        return call.func.id in _BUILT_IN
-    return called_name(call) in _MATHEMATICAL and root_name(call.func) in _MODULES
 
 
 DETECTOR: Final = Detector(

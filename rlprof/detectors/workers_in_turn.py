@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
@@ -22,6 +23,7 @@ from rlprof.syntax.bound_inputs import arguments_given
 from rlprof.syntax.imports import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import (
+    PARSED_FILES,
     Function,
     SourceModule,
     Statement,
@@ -280,13 +282,19 @@ def _request(module: SourceModule, line: int) -> _Request | None:
     return None
 
 
-def _asks_until(module: SourceModule, statement: Statement) -> tuple[ast.Call, ...]:
-    """Return the calls of a function, up to ``statement``, that send something, or are of functions of the file that do."""
-    asking = {
+@lru_cache(maxsize=PARSED_FILES)
+def _asking(module: SourceModule) -> frozenset[str]:
+    """The names of the file's functions that send something."""
+    return frozenset(
         function.node.name
         for function in module.functions
         if any(called_name(call) in _SENDS for call in calls_in(function.node))
-    }
+    )
+
+
+def _asks_until(module: SourceModule, statement: Statement) -> tuple[ast.Call, ...]:
+    """Return the calls of a function, up to ``statement``, that send something, or are of functions of the file that do."""
+    asking = _asking(module)
     return tuple(
         call
         for earlier in module.of_function(statement.function)

@@ -185,7 +185,7 @@ def living(pids: Iterable[int]) -> list[int]:
 
 def every_pid() -> list[int]:
     """All processes that ``/proc`` shows."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - as below
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - numbers are wanted
 
 
 def group_members(group: int) -> list[int]:

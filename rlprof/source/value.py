@@ -157,7 +157,7 @@ class Value:
 
     @property
     def are_alike(self) -> bool | None:
-        """Whether the first few networks in a container have parameters of the same shapes; None where that was not seen."""
+        """True if the first few networks in a container have parameters of the same shapes; None where that was not seen."""
         told = self.fields.get("alike")
         return None if told is None else told == "1"
 

@@ -37,7 +37,7 @@ class AskedObject:
 
     pure: Pure
     attributes: frozenset[str]
-    """What it reads of its object."""
+    """Those that it reads of its object."""
     nodes: set[int] = field(default_factory=set)
     """Its calls."""
     weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
@@ -69,16 +69,19 @@ class AskedObjects(SteadySearch):
         super().__init__(profile, lines)
         self._changes = changes
         self._is_as_read = is_as_read
+        self._known: dict[Frame, AskedObject | None] = {}
 
     def found(self) -> Iterator[AskedObject]:
         found: dict[tuple[str, str], AskedObject] = {}
         inside: set[int] = set()
-        for node in self.tree.hot_nodes():
+        for node in [] if self._changes.others_may_write else self.tree.hot_nodes():
             frame, parent = self.tree.frame(node), self.tree.nodes[node].parent
             if parent in inside:
                 inside.add(node)
                 continue
-            method = self._method(frame)
+            if frame not in self._known:
+                self._known[frame] = self._method(frame)
+            method = self._known[frame]
             if method is None or not self._is_as_read(node, method.pure):
                 continue
             inside.add(node)

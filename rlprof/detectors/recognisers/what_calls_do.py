@@ -102,7 +102,9 @@ class CallJudge:
 def _is_of_a_logger(method: ast.expr, module: SourceModule) -> bool:
     """Tell whether it is one of what a class derives from its library as a logger: ``self.logger.record`` in a callback."""
     match method:
-        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=attribute)):
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=attribute)) if (
+            attribute in _LOGGERS.values()
+        ):
             function = module.function_at(method.lineno)
             name = function.class_name.rpartition(".")[2] if function is not None else ""
             bases = (

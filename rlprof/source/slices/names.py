@@ -282,7 +282,7 @@ def _variables(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 def _values(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr | None]]:
-    """What the variables of a function are assigned."""
+    """All that the variables of a function are assigned, by their names."""
     found: dict[str, list[ast.expr | None]] = defaultdict(list)
     for node in nodes:
         for target, value in _pairs(node):

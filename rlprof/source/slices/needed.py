@@ -98,7 +98,7 @@ class _BackwardSlice:
             self._need(step.around)
 
     def _make_live(self, function: str) -> None:
-        """Whether a function comes to a needed statement depends on what may leave it before."""
+        """Take in what may leave a function before it comes to a needed statement."""
         if function in self._live:
             return
         self._live.add(function)
