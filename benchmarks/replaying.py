@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from rlprof.model.recording import Frame, Node, Process, Recording, Thread, ThreadClock
-from rlprof.recording import procfs
 from rlprof.recording.census import Census
 from rlprof.recording.combine import NodeTime
 from rlprof.recording.guard import PartGuard
+from rlprof.recording.machine import procfs
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import window_length_us

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from rlprof.recording.experimenting import AgentOfProcess
-from rlprof.recording.treatment_desk import TreatmentState, TreatmentTold
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState, TreatmentTold
 
 
 @dataclass

@@ -13,8 +13,8 @@ from typing import Any
 
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.treatments import ProcessTreatment
-from rlprof.recording.mailbox import MailboxReader
-from rlprof.recording.treatment_desk import TreatmentPart, TreatmentTold, as_bytes
+from rlprof.recording.mailboxes.mailbox import MailboxReader
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart, TreatmentTold, as_bytes
 
 
 class Program:

@@ -229,7 +229,7 @@ def plan_of(
 
 def _head(request: CheckRequest) -> Program:
     from rlprof.gate.program import as_typed
-    from rlprof.recording.git_environment import without_repository
+    from rlprof.recording.machine.git_environment import without_repository
 
     is_of_two = request.base_command is not None
     return program_to_measure(

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from rlprof.errors import LaunchError
 from rlprof.recording.agents import AgentServer, Announcement
-from rlprof.recording.host import usable_cores
+from rlprof.recording.machine.host import usable_cores
 from rlprof.recording.samplers.austin import Austin, AustinProcess, find_austin
 from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 from rlprof.units import size

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from rlprof.model.crash import STOPPED_BY
-from rlprof.recording.target import FORWARDED
+from rlprof.recording.program.target import FORWARDED
 
 
 class CutShortError(BaseException):

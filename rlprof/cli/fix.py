@@ -133,7 +133,7 @@ def _chosen(wanted: str, findings: Sequence[PricedFinding], known: Iterable[Fix]
 
 
 def _apply(proposal: Proposal, *, force: bool) -> None:
-    from rlprof.recording.host import unsafe_to_change
+    from rlprof.recording.machine.host import unsafe_to_change
 
     for each in () if force else proposal.files:
         if why := unsafe_to_change(each.path):

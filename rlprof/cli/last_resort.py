@@ -15,8 +15,8 @@ from typing import Final, NoReturn
 
 from rlprof.cli.command import command_of, split
 from rlprof.errors import OutputError, RlprofError
-from rlprof.recording.room import PIECE, takes_more
-from rlprof.recording.terminals import unstopped
+from rlprof.recording.machine.room import PIECE, takes_more
+from rlprof.recording.program.terminals import unstopped
 
 LINE_S: Final = 0.05
 """For a stream to take a line: a training waits behind it."""
@@ -53,7 +53,7 @@ _ONLY_TELL: Final = frozenset({"-h", "--help"})
 
 def train_without(command: Sequence[str], error: OutputError) -> NoReturn:
     """Become the training; raises ``LaunchError`` when there is no such program."""
-    from rlprof.recording.target import become
+    from rlprof.recording.program.target import become
 
     say_in_time(
         f"rlprof: not recorded: {error.message}\n  The training runs without rlprof. {error.hint}\n"

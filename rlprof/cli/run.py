@@ -114,7 +114,7 @@ def run(
     Ends with the training's own exit code. The training's output, input, signals and terminal are
     its own; the report goes to stderr.
     """
-    from rlprof.recording.descriptors import handed_down
+    from rlprof.recording.machine.descriptors import handed_down
 
     only_the_targets = handed_down()
     target = target_of(
@@ -223,7 +223,7 @@ def _record(
     ending: Ending,
     experimenter: Experimenter | None,
 ) -> RunEnd:
-    from rlprof.recording.descriptors import let_go_of
+    from rlprof.recording.machine.descriptors import let_go_of
     from rlprof.recording.record import record
 
     def when_started() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from rlprof.cli.destination import descriptor_at, file_behind, is_recording
 from rlprof.cli.output import LATEST
 from rlprof.errors import OutputError, UsageError
-from rlprof.recording.descriptors import occupy_closed_streams
+from rlprof.recording.machine.descriptors import occupy_closed_streams
 from rlprof.runfile.lock import is_locked_here, keep
 from rlprof.runfile.schema import journals
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, TextIO, cast
 
 from rlprof.errors import OutputError
-from rlprof.recording.terminals import unstopped
+from rlprof.recording.program.terminals import unstopped
 
 
 class _GuardedStream:

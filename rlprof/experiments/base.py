@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import Finding
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Function, SourceModule, Statement, parse

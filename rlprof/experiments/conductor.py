@@ -19,7 +19,7 @@ from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
 from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.recording.ending import TrainingEnd
 from rlprof.recording.experimenting import AgentOfProcess, Bench
-from rlprof.recording.treatment_desk import as_bytes
+from rlprof.recording.mailboxes.treatment_desk import as_bytes
 
 BUDGET_S: Final = 120.0
 """Time for all treatments together, where the user gives none."""

@@ -17,7 +17,7 @@ from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import Confidence, Finding, PricedFinding, Range
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import Recording
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 from rlprof.report.findings import look_into
 from rlprof.source.values import Values
 from rlprof.units import percent

@@ -11,7 +11,7 @@ from rlprof.experiments.rates import CountLog, Rhythm, StepTotal, rate_between
 from rlprof.experiments.turns import Slot, SlotTurns, is_clear
 from rlprof.model.experiment import TryOutcome
 from rlprof.recording.experimenting import AgentOfProcess
-from rlprof.recording.treatment_desk import TreatmentState, TreatmentTold
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState, TreatmentTold
 
 ARMED_WITHIN_S: Final = 5.0
 """For processes to have heard of a treatment; those whose main thread sleeps hear nothing, and have nothing to switch."""

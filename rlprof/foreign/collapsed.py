@@ -22,7 +22,7 @@ from rlprof.foreign.recorded import ProfileFacts, begins_a_thread, recording_of
 from rlprof.foreign.sums import StackSums
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.recording import NO_PARENT, NO_STACK_FUNCTION, Frame, Note, Recording
-from rlprof.recording.mailbox import readable
+from rlprof.recording.mailboxes.mailbox import readable
 from rlprof.units import duration
 
 ASSUMED_INTERVAL_US: Final = 10_000

@@ -18,7 +18,7 @@ from rlprof.inputs import read_input
 from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.recording.gpus.reader import find_gpus
-from rlprof.recording.host import host_facts
+from rlprof.recording.machine.host import host_facts
 from rlprof.renderers.json_report.values import DocumentHead, as_json_text, means, one_of, rounded
 
 FORMAT: Final = "rlprof-baseline"

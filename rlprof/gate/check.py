@@ -20,7 +20,7 @@ from rlprof.gate.runner import Runner
 from rlprof.gate.words import first_line
 from rlprof.gate.worktrees.sides import CommitBase, ComparedPrograms, in_worktree
 from rlprof.model.recording import Note
-from rlprof.recording.host import git_state
+from rlprof.recording.machine.host import git_state
 from rlprof.recording.redaction.arguments import redact_argument
 
 

@@ -20,8 +20,8 @@ import rlprof
 from rlprof.errors import MeasureError, exit_code_of_signal
 from rlprof.gate.interruption import shielded
 from rlprof.names import printable
-from rlprof.recording import procfs
-from rlprof.recording.prctl import adopt_orphans, end_with_parent
+from rlprof.recording.machine import procfs
+from rlprof.recording.machine.prctl import adopt_orphans, end_with_parent
 from rlprof.recording.redaction.literals import hide_words
 
 

@@ -29,7 +29,7 @@ from rlprof.gate.processes import (
     read_request,
     write_message,
 )
-from rlprof.recording import procfs
+from rlprof.recording.machine import procfs
 
 TURN_S: Final = 0.05
 """In the mean. Short beside what other users of the machine do, long beside refilling a cache and most waits of a step."""

@@ -28,7 +28,7 @@ from rlprof.gate.floor import (
 from rlprof.gate.program import Counting, Program, Side, as_typed
 from rlprof.names import printable
 from rlprof.pytest_plugin.options import Mark, Options, in_python, options_of
-from rlprof.recording.git_environment import without_repository
+from rlprof.recording.machine.git_environment import without_repository
 from rlprof.report import wording
 
 _NOT_PASSED_ON: Final = (

@@ -20,8 +20,8 @@ from rlprof.agent import INJECT_DIR
 from rlprof.agent.inject.rlprof_agent.announce import GREETING, TRACE_GREETING
 from rlprof.errors import RlprofError
 from rlprof.model.calibration import calibrated
-from rlprof.recording import procfs
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.machine import procfs
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.settings import DEFAULT_INTERVAL_US, RecordingSettings
 
 RELEASE_AFTER_S = calibrated(

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Note
-from rlprof.recording import procfs
-from rlprof.recording.process_room import most_beside_the_training
+from rlprof.recording.machine import procfs
+from rlprof.recording.machine.process_room import most_beside_the_training
 from rlprof.recording.samplers.austin import Austin, AustinProcess
 from rlprof.recording.sampling_budget import FINE_FOR_US, SamplingBudget
 from rlprof.recording.timeline import SETTLED_US

@@ -11,10 +11,10 @@ from typing import Final
 from rlprof.errors import exit_code_of_returncode
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Process, Thread
-from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
 from rlprof.recording.launched_programs import is_fork_server, is_spawned_by_joblib, service_of
-from rlprof.recording.mailbox import PROBE_STATE_TEXTS, MailboxReader
+from rlprof.recording.machine import procfs
+from rlprof.recording.mailboxes.mailbox import PROBE_STATE_TEXTS, MailboxReader
 from rlprof.recording.redaction.arguments import redact_arguments
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess

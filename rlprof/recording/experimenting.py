@@ -13,10 +13,10 @@ from typing import Final, NamedTuple, Protocol
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model.counters import UPDATES
 from rlprof.model.experiment import Experiment
-from rlprof.recording import host, procfs
 from rlprof.recording.census import Census
 from rlprof.recording.guard import PartGuard
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.machine import host, procfs
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.processes import RunProcesses
 
 SWITCHED_WITHIN_US: Final = 2_000

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from rlprof.model import gauges as names
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import Gauge, Window
-from rlprof.recording import host, procfs
-from rlprof.recording.cgroups import ControlGroups
 from rlprof.recording.gpus.reader import GpuReader
-from rlprof.recording.procfs import ProcessStat
+from rlprof.recording.machine import host, procfs
+from rlprof.recording.machine.cgroups import ControlGroups
+from rlprof.recording.machine.procfs import ProcessStat
 from rlprof.recording.tracked import TrackedProcess
 
 PSS_EVERY_US: Final = 5_000_000

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from rlprof.model.recording import Note
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
-from rlprof.recording.clock import RunClock
-from rlprof.recording.escort import Escort
+from rlprof.recording.machine.clock import RunClock
+from rlprof.recording.program.escort import Escort
 from rlprof.recording.standstill import Gap, StandstillWatch
 from rlprof.units import duration
 

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Collection
 from typing import Final
 
-from rlprof.recording import procfs
 from rlprof.recording.agents import AgentServer, Announcement
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import Census
 from rlprof.recording.end_watch import EndWatch
-from rlprof.recording.escort import Escort
 from rlprof.recording.guard import PartGuard
+from rlprof.recording.machine import procfs
+from rlprof.recording.program.escort import Escort
 from rlprof.recording.sampling_budget import SamplingBudget
 from rlprof.recording.tracked import TrackedProcess
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from rlprof.errors import OutputError, RlprofError
-from rlprof.recording import procfs
-from rlprof.recording.descriptors import occupy_closed_streams
 from rlprof.recording.experimenting import Experimenter
+from rlprof.recording.machine import procfs
+from rlprof.recording.machine.descriptors import occupy_closed_streams
 from rlprof.recording.recorder import Recorder, RunEnd
 from rlprof.recording.settings import RecordingSettings
 

@@ -21,30 +21,30 @@ from rlprof.model.recording import Note
 from rlprof.recording.agents import MOST_WAITING, AgentServer
 from rlprof.recording.attaching import Attacher
 from rlprof.recording.census import AgentTotals, Census
-from rlprof.recording.clock import RunClock
 from rlprof.recording.counting_notes import counting_notes
-from rlprof.recording.disk_room import expect_room
-from rlprof.recording.escort import Escort
 from rlprof.recording.experimenting import Bench, Experimenter, Experimenting
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.guard import PartGuard
-from rlprof.recording.host import usable_cores
-from rlprof.recording.hot_lines import HotLines
-from rlprof.recording.look_times import SETTLED_READ_US, LookTimes
+from rlprof.recording.looks.hot_lines import HotLines
+from rlprof.recording.looks.look_times import SETTLED_READ_US, LookTimes
+from rlprof.recording.looks.step_plan import StepPlan
+from rlprof.recording.looks.value_plan import ValuePlan
+from rlprof.recording.machine.clock import RunClock
+from rlprof.recording.machine.disk_room import expect_room
+from rlprof.recording.machine.host import usable_cores
 from rlprof.recording.outliving import PATIENCE_S, notes_of_outliving
-from rlprof.recording.output_log import ReadsOutput, logs_of_output
 from rlprof.recording.pauses import PauseKeeper
 from rlprof.recording.processes import RunProcesses
+from rlprof.recording.program.escort import Escort
+from rlprof.recording.program.output_log import ReadsOutput, logs_of_output
 from rlprof.recording.run_facts import run_info
 from rlprof.recording.samplers.austin import Austin, find_austin
 from rlprof.recording.sampling_budget import SamplingBudget
 from rlprof.recording.settings import RecordingSettings
 from rlprof.recording.stacks import StackTable
-from rlprof.recording.step_plan import StepPlan
 from rlprof.recording.storing import WindowStore
 from rlprof.recording.timeline import window_length_us
 from rlprof.recording.torch_traces import TraceCollector
-from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter
 
 MOST_LEAVING = 32

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlprof import __version__
 from rlprof.model.recording import RunInfo
 from rlprof.recording.gpus.reader import GpuReader
-from rlprof.recording.host import git_state, host_facts
+from rlprof.recording.machine.host import git_state, host_facts
 from rlprof.recording.redaction.arguments import redact_arguments
 from rlprof.recording.redaction.environment import kept_environment
 from rlprof.recording.settings import RecordingSettings

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from rlprof.recording import procfs
-from rlprof.recording.escort import Escort
+from rlprof.recording.machine import procfs
+from rlprof.recording.program.escort import Escort
 
 LONG_GAP_S: Final = 2.0
 """Between two turns of the recorder, which make several a second, without SIGCONT: a frozen control group

@@ -21,11 +21,12 @@ from rlprof.model.recording import (
     Window,
 )
 from rlprof.recording.census import Census, summarise
-from rlprof.recording.disk_room import expect_room
 from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.gpus.reader import GpuReader
 from rlprof.recording.guard import PartGuard
-from rlprof.recording.output_log import ReadsOutput
+from rlprof.recording.looks.value_plan import ValuePlan
+from rlprof.recording.machine.disk_room import expect_room
+from rlprof.recording.program.output_log import ReadsOutput
 from rlprof.recording.sources import AT_THE_END_S, MEANWHILE_S, read_sources
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.timeline import (
@@ -37,7 +38,6 @@ from rlprof.recording.timeline import (
     plan_merge,
 )
 from rlprof.recording.tracked import ProcessWindow, TrackedProcess
-from rlprof.recording.value_plan import ValuePlan
 from rlprof.runfile.writer import RunWriter, SampleRow
 
 ROOM_WINDOWS = 4

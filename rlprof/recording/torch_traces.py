@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.model.recording import Note, TorchWindow
 from rlprof.recording.agents import TraceArrival
-from rlprof.recording.clock import RunClock
-from rlprof.recording.mailbox import WindowTold
+from rlprof.recording.machine.clock import RunClock
+from rlprof.recording.mailboxes.mailbox import WindowTold
 from rlprof.recording.redaction.ranges import RangeNames
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 from rlprof.recording.tracked import TrackedProcess

@@ -19,11 +19,11 @@ from rlprof.model.recording import (
     Thread,
     ThreadClock,
 )
-from rlprof.recording import procfs
 from rlprof.recording.clock_trust import ClockTrust
 from rlprof.recording.combine import ThreadWindow, combine
 from rlprof.recording.late_looks import LateLooks
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.machine import procfs
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.misread_files import MisreadFiles
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime

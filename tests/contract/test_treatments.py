@@ -19,7 +19,7 @@ from rlprof.experiments.untried import UNTRIED
 from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import Finding, Location
 from rlprof.model.recording import SeenValue
-from rlprof.recording.treatment_desk import as_bytes
+from rlprof.recording.mailboxes.treatment_desk import as_bytes
 from rlprof.source.values import Values
 from tests.detector_pages import section
 

@@ -14,9 +14,8 @@ from tests.live_processes import DEADLINE_S, children_named
 
 WITH_A_BUG = """
 import sys
-from rlprof.recording import (
-    agents, attaching, census, escort, gauges, output_tap, storing, tracked,
-)
+from rlprof.recording import agents, attaching, census, gauges, storing, tracked
+from rlprof.recording.program import escort, output_tap
 
 def broken(*arguments, **keywords):
     raise ZeroDivisionError("a planted bug")

@@ -112,8 +112,8 @@ def test_ctrl_c_does_not_follow_a_target_out_of_its_group(write, terminal, tmp_p
 
 STARTED_AMID_A_SIGNAL = """
 import os, selectors, signal
-from rlprof.recording import target
-from rlprof.recording.escort import Escort
+from rlprof.recording.program import target
+from rlprof.recording.program.escort import Escort
 
 def signalled_first(function):
     def called(*args, **keywords):

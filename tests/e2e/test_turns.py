@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 
 from rlprof.gate.turns import TURN_S, take_turns
-from rlprof.recording.procfs import read_stat
+from rlprof.recording.machine.procfs import read_stat
 from tests.checked_repository import (
     DEADLINE_S,
     NOT_MEASURED,

@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.detectors.recognisers.output import is_logging_file
 from rlprof.experiments.base import SENDS, CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 
 _MESSAGES: Final = "eager-log-format"
 """Of these the call that makes the text is the one, and not the logger's around it."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 from rlprof.syntax.read_later import read_later
 
 EVERY: Final = 50

@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.experiments.treatments.every_fiftieth import EVERY, FINDINGS, expect_unread
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 from rlprof.source.values import value_of
 from rlprof.syntax.imports import full_name
 

@@ -8,7 +8,7 @@ from typing import Final
 from rlprof.experiments.base import Patient, Treatment
 from rlprof.experiments.treatments.every_fiftieth import EVERY
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:

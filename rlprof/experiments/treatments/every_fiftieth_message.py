@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.experiments.treatments.every_fiftieth import EVERY
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 
 _QUEUES: Final = (("multiprocessing.queues", "Queue"), ("multiprocessing.queues", "SimpleQueue"))
 _PIPES: Final = (("multiprocessing.connection", "_ConnectionBase"),)

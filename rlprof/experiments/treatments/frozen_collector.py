@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.experiments.base import Patient, Treatment, setting
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 from rlprof.syntax.imports import full_name
 
 _NEVER: Final = 10**9

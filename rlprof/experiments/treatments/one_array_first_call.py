@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.experiments.treatments.one_array_first import MAKES
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.experiments.base import CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 
 PAUSE_US: Final = 1_000
 _EVENTS: Final = (("multiprocessing.synchronize", "Event"), ("threading", "Event"))

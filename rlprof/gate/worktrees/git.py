@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rlprof.errors import MeasureError
 from rlprof.gate.interruption import shielded
 from rlprof.gate.processes import end_group
-from rlprof.recording.git_environment import without_repository
+from rlprof.recording.machine.git_environment import without_repository
 
 _TIMEOUT_S: Final = 600
 """Submodules are fetched over a network."""

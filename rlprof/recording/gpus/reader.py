@@ -9,11 +9,11 @@ from typing import Final
 
 from rlprof.model import gauges as names
 from rlprof.model.recording import Note
-from rlprof.recording import procfs
 from rlprof.recording.gpus.amd import AmdGpus, load_amdsmi
 from rlprof.recording.gpus.base import GpuLibrary, GpuState
 from rlprof.recording.gpus.nvidia import NvidiaGpus, load_nvml
 from rlprof.recording.gpus.visible import visible_gpus
+from rlprof.recording.machine import procfs
 
 GPU_SHARE: Final = 0.01
 """Part of the time that reading GPUs may take: a dear one is read less often."""

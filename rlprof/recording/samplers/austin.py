@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlprof.errors import LaunchError, RlprofError
-from rlprof.recording.prctl import end_with_parent
+from rlprof.recording.machine.prctl import end_with_parent
 from rlprof.recording.samplers.base import StackReader
 from rlprof.recording.samplers.mojo import MojoReader
 from rlprof.recording.samplers.text import TextReader

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 from rlprof.errors import RlprofError
 from rlprof.model.recording import Frame
-from rlprof.recording.mailbox import readable
+from rlprof.recording.mailboxes.mailbox import readable
 from rlprof.recording.samplers.base import ClockStack, ClockTime
 
 MAGIC = b"MOJ"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator
 
 from rlprof.model.recording import GC_FUNCTION, INVALID_FUNCTION, Frame
-from rlprof.recording.mailbox import readable
+from rlprof.recording.mailboxes.mailbox import readable
 from rlprof.recording.samplers.base import ClockStack, ClockTime
 
 _GC = GC_FUNCTION.encode()

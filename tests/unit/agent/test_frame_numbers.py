@@ -8,7 +8,7 @@ from rlprof.agent.inject.rlprof_agent.frame_numbers import FrameNumbers
 from rlprof.agent.inject.rlprof_agent.layout import UNNAMED_FILE
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.model.recording import Frame
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 
 TASK = """
 def task():

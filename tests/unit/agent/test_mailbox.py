@@ -12,7 +12,7 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.errors import RlprofError
 from rlprof.model.recording import Frame
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 
 
 class Agent:

@@ -17,7 +17,7 @@ from rlprof.agent.inject.rlprof_agent import dynamo, held_codes, layout
 from rlprof.agent.inject.rlprof_agent.counted import torch_syncs
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.model.recording import SyncSite
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 
 PAGEABLE = "to (to the GPU, pageable)"
 

@@ -13,7 +13,7 @@ import pytest
 from rlprof.agent.inject.rlprof_agent import layout, treatments
 from rlprof.agent.inject.rlprof_agent.stack_probe import StackProbe
 from rlprof.agent.inject.rlprof_agent.treatments import settings
-from rlprof.recording.treatment_desk import TreatmentState, as_bytes
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState, as_bytes
 from tests.treated_program import Program, Try
 
 ON, OFF = TreatmentState.ON, TreatmentState.OFF

@@ -15,7 +15,7 @@ from rlprof.agent.inject.rlprof_agent.counted import calls as counted_calls
 from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting
 from rlprof.agent.inject.rlprof_agent.counters import EventCounter
 from rlprof.agent.inject.rlprof_agent.treatments.calls import shape_of
-from rlprof.recording.treatment_desk import TreatmentState
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState
 from tests.treated_program import Program, Try
 
 ON, OFF = TreatmentState.ON, TreatmentState.OFF

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rlprof.recording.treatment_desk import TreatmentState
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState
 from tests.treated_program import Program, Try
 
 ON, OFF, REFUSED = TreatmentState.ON, TreatmentState.OFF, TreatmentState.REFUSED

@@ -11,7 +11,7 @@ import pytest
 
 from rlprof.experiments.discovered import treatments
 from rlprof.model.experiment import TreatmentKind
-from rlprof.recording.treatment_desk import TreatmentPart, TreatmentState
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart, TreatmentState
 from tests.treated_program import Program, Try
 
 STEPS = 60

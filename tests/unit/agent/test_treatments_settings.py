@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rlprof.recording.treatment_desk import TreatmentPart, TreatmentState
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart, TreatmentState
 from tests.treated_program import Try
 
 ON, OFF = TreatmentState.ON, TreatmentState.OFF

@@ -7,8 +7,8 @@ import pytest
 from rlprof.cli.try_ import _has_failed, _own, _require_known, _seconds
 from rlprof.errors import EXIT_OK, EXIT_USAGE, UsageError
 from rlprof.experiments.discovered import treatments
+from rlprof.recording.mailboxes.treatment_desk import as_bytes
 from rlprof.recording.recorder import RunEnd
-from rlprof.recording.treatment_desk import as_bytes
 
 
 @pytest.fixture

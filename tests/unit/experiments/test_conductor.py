@@ -34,7 +34,7 @@ from rlprof.model.experiment import Experiment, TreatmentKind, TryOutcome
 from rlprof.recording import ending
 from rlprof.recording.ending import KILL_AFTER_S, TERMINATE_AFTER_S
 from rlprof.recording.experimenting import AgentOfProcess, CpuTimes
-from rlprof.recording.treatment_desk import TreatmentState
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState
 from tests.treated_processes import Process, agents
 
 POLL_S = 0.01

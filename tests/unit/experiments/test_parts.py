@@ -13,7 +13,7 @@ from rlprof.experiments.parts import (
 )
 from rlprof.experiments.plan import Plan, plan_ceilings
 from rlprof.profile.build import build_profile
-from rlprof.recording.treatment_desk import as_bytes
+from rlprof.recording.mailboxes.treatment_desk import as_bytes
 from tests.factories import RunBuilder, a_run
 
 LOOP = "train.py:9 main"

@@ -15,7 +15,7 @@ from rlprof.experiments.discovered import treatments
 from rlprof.experiments.plan import NO_TREATMENT, Plan, PlannedFinding, plan_experiments
 from rlprof.model.experiment import TreatmentKind
 from rlprof.model.finding import Finding, Location
-from rlprof.recording.treatment_desk import TreatmentPart, as_bytes
+from rlprof.recording.mailboxes.treatment_desk import TreatmentPart, as_bytes
 from rlprof.source.values import Values
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, profile_of

@@ -17,7 +17,7 @@ from rlprof.experiments.trying import (
     leave,
 )
 from rlprof.model.experiment import TryOutcome
-from rlprof.recording.treatment_desk import TreatmentState
+from rlprof.recording.mailboxes.treatment_desk import TreatmentState
 from tests.treated_processes import Never, Process, agents
 
 POLL_S = 0.004

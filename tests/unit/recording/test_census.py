@@ -8,10 +8,10 @@ import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
-from rlprof.recording import procfs
 from rlprof.recording.agents import Announcement
 from rlprof.recording.census import Census
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.machine import procfs
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.stacks import StackTable
 
 PID = 400_000_000

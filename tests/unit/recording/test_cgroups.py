@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rlprof.recording.cgroups import ControlGroups
+from rlprof.recording.machine.cgroups import ControlGroups
 
 GIB = 1 << 30
 

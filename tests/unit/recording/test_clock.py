@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlprof.recording import clock as clock_module
-from rlprof.recording.clock import RunClock
+from rlprof.recording.machine import clock as clock_module
+from rlprof.recording.machine.clock import RunClock
 
 STRETCHES = st.lists(st.integers(1, 10**6), max_size=20)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rlprof.errors import OutputError
-from rlprof.recording import disk_room
-from rlprof.recording.disk_room import LEAST_FREE_BYTES, expect_room
+from rlprof.recording.machine import disk_room
+from rlprof.recording.machine.disk_room import LEAST_FREE_BYTES, expect_room
 
 MIB = 1 << 20
 

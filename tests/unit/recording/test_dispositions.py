@@ -10,7 +10,7 @@ import pytest
 
 HELD_BACK = """
 import ctypes, os, signal
-from rlprof.recording.dispositions import FAULTS, forget_faults, hold_back_faults
+from rlprof.recording.program.dispositions import FAULTS, forget_faults, hold_back_faults
 
 before = hold_back_faults()
 for signum in FAULTS:

@@ -9,8 +9,9 @@ import pytest
 
 from rlprof.model import gauges as names
 from rlprof.model.recording import Thread, Window
-from rlprof.recording import gauges, procfs
+from rlprof.recording import gauges
 from rlprof.recording.gauges import PSS_EVERY_US, GaugeReader
+from rlprof.recording.machine import procfs
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import TrackedProcess
 from tests.factories import a_run

@@ -7,12 +7,12 @@ import pytest
 
 from rlprof.model import gauges as names
 from rlprof.model.recording import Gauge, Window
-from rlprof.recording import procfs
 from rlprof.recording.gauges import GaugeReader
 from rlprof.recording.gpus import reader as gpu_reader
 from rlprof.recording.gpus.base import GpuFacts, GpuState
 from rlprof.recording.gpus.reader import GPUS_S, GpuReader, find_gpus
 from rlprof.recording.gpus.visible import visible_gpus
+from rlprof.recording.machine import procfs
 
 SECOND = 1_000_000
 MIB = 1 << 20

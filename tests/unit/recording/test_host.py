@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rlprof.recording import host
-from rlprof.recording.host import git_state
+from rlprof.recording.machine import host
+from rlprof.recording.machine.host import git_state
 from tests.git_repository import GitRepository
 from tests.live_processes import processes_with, wait_until
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rlprof.recording.launch_errors import not_started
+from rlprof.recording.program.launch_errors import not_started
 
 
 def test_a_program_that_is_not_there():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.recording.look_times import (
+from rlprof.recording.looks.look_times import (
     READ_US,
     SCAN_US,
     SETTLED_READ_US,

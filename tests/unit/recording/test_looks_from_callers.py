@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from rlprof.model.recording import Frame
-from rlprof.recording.hot_lines import HotLines
-from rlprof.recording.looks_from_callers import LooksFromCallers
+from rlprof.recording.looks.hot_lines import HotLines
+from rlprof.recording.looks.looks_from_callers import LooksFromCallers
 from rlprof.recording.stacks import StackTable
 
 SCRIPT = """\

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from rlprof.recording import procfs
 from rlprof.recording.census import Census
+from rlprof.recording.machine import procfs
 from rlprof.recording.outliving import notes_of_outliving
 from rlprof.recording.processes import RunProcesses
 from rlprof.recording.stacks import StackTable

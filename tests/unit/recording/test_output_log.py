@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.recording.output_log import OutputLog, logs_of_output
+from rlprof.recording.program.output_log import OutputLog, logs_of_output
 from tests.live_processes import wait_until
 
 

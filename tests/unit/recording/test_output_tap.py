@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.program.output_tap import OutputTap
 
 
 class Tapped:

@@ -6,7 +6,8 @@ import sys
 PROGRAM = """
 import sys
 sys.modules["ctypes"] = None  # As where a library that it needs cannot be loaded.
-from rlprof.recording import prctl, target
+from rlprof.recording.machine import prctl
+from rlprof.recording.program import target
 prctl.adopt_orphans(True)
 prctl.end_with_parent(15)
 """

@@ -7,9 +7,10 @@ import resource
 
 import pytest
 
-from rlprof.recording import attaching, process_room, procfs
-from rlprof.recording.cgroups import ControlGroups
-from rlprof.recording.process_room import most_beside_the_training
+from rlprof.recording import attaching
+from rlprof.recording.machine import process_room, procfs
+from rlprof.recording.machine.cgroups import ControlGroups
+from rlprof.recording.machine.process_room import most_beside_the_training
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rlprof.recording.seen_inputs import SeenInputs
+from rlprof.recording.looks.seen_inputs import SeenInputs
 
 
 def seen(inputs: str, process: int = 0) -> SeenInputs:

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from rlprof.recording import standstill
-from rlprof.recording.escort import Escort
+from rlprof.recording.program.escort import Escort
 from rlprof.recording.standstill import Gap, StandstillWatch
 
 PID = 7

@@ -6,10 +6,10 @@ import pytest
 
 from rlprof.agent.inject.rlprof_agent.value_looks import COUNT
 from rlprof.model.recording import Frame
-from rlprof.recording.hot_lines import HotLines
-from rlprof.recording.look_table import CountTold
+from rlprof.recording.looks.hot_lines import HotLines
+from rlprof.recording.looks.step_plan import StepPlan
+from rlprof.recording.mailboxes.look_table import CountTold
 from rlprof.recording.stacks import StackTable
-from rlprof.recording.step_plan import StepPlan
 from rlprof.syntax.module import parse
 from rlprof.syntax.steps import step_calls
 

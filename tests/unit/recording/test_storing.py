@@ -8,10 +8,11 @@ from contextlib import contextmanager
 import pytest
 
 from rlprof.model.recording import RunInfo
-from rlprof.recording import disk_room, storing
+from rlprof.recording import storing
 from rlprof.recording.census import Census
 from rlprof.recording.guard import PartGuard
-from rlprof.recording.output_tap import OutputTap
+from rlprof.recording.machine import disk_room
+from rlprof.recording.program.output_tap import OutputTap
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.storing import WindowStore
 from rlprof.runfile.reader import read_run

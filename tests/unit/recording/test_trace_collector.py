@@ -16,8 +16,8 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.recording import torch_traces
 from rlprof.recording.agents import TraceArrival
-from rlprof.recording.clock import RunClock
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.machine.clock import RunClock
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 from rlprof.recording.torch_traces import TraceCollector
 from tests.factories import a_run

@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 
 from rlprof.model.recording import Frame, Thread
-from rlprof.recording import procfs
 from rlprof.recording.combine import ThreadWindow
 from rlprof.recording.late_looks import LateLooks
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.machine import procfs
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.samplers.austin import AustinProcess
 from rlprof.recording.samplers.base import ClockStack, ClockTime
 from rlprof.recording.stacks import StackTable

@@ -13,12 +13,12 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.agent.inject.rlprof_agent.mailbox import Mailbox
 from rlprof.agent.inject.rlprof_agent.value_looks import ValueLooks
 from rlprof.model.recording import Frame, SeenValue
-from rlprof.recording import hot_lines
-from rlprof.recording.hot_lines import HotLines
-from rlprof.recording.mailbox import MailboxReader
+from rlprof.recording.looks import hot_lines
+from rlprof.recording.looks.hot_lines import HotLines
+from rlprof.recording.looks.value_plan import ValuePlan
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.stacks import StackTable
 from rlprof.recording.tracked import ProcessWindow
-from rlprof.recording.value_plan import ValuePlan
 from rlprof.syntax.module import SourceModule, parse
 
 SCRIPT = """\

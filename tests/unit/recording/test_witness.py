@@ -21,8 +21,8 @@ def run_in_a_group_of_its_own(code: str) -> subprocess.CompletedProcess[str]:
 
 SIGNALLED = """
 import os, signal
-from rlprof.recording import witness as module
-from rlprof.recording.witness import GroupWitness
+from rlprof.recording.program import witness as module
+from rlprof.recording.program.witness import GroupWitness
 
 module.FORGETTING_S = 60  # However busy the machine is.
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

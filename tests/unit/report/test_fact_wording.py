@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model import counters
-from rlprof.recording.host import host_facts
+from rlprof.recording.machine.host import host_facts
 from rlprof.report import wording
 from rlprof.report.wording.facts import (
     counter_name,

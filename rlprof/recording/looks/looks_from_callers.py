@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from rlprof.model.recording import Frame
-from rlprof.recording.hot_lines import HotLines
+from rlprof.recording.looks.hot_lines import HotLines
 from rlprof.syntax.bound_inputs import bound_inputs
 from rlprof.syntax.module import Function
 from rlprof.syntax.nodes import single_targets

@@ -13,11 +13,11 @@ import termios
 import tty
 from collections.abc import Collection
 
-from rlprof.recording.descriptors import close_all_but
-from rlprof.recording.printed_numbers import number
-from rlprof.recording.room import PIECE, takes_more
-from rlprof.recording.target import FORWARDED
-from rlprof.recording.terminals import unstopped
+from rlprof.recording.machine.descriptors import close_all_but
+from rlprof.recording.machine.room import PIECE, takes_more
+from rlprof.recording.program.printed_numbers import number
+from rlprof.recording.program.target import FORWARDED
+from rlprof.recording.program.terminals import unstopped
 
 MAX_LINE = 1 << 16
 """Output without a line end is matched in pieces of this size."""

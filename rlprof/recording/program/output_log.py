@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
-from rlprof.recording.printed_numbers import number
-from rlprof.recording.procfs import every_pid, read_thread_name
+from rlprof.recording.machine.procfs import every_pid, read_thread_name
+from rlprof.recording.program.printed_numbers import number
 
 _MOST_AT_ONCE: Final = 1 << 18
 """Bytes that are read in a window; of more the last."""

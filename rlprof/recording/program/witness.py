@@ -12,9 +12,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from rlprof.recording.descriptors import close_all_but
-from rlprof.recording.prctl import end_with_parent
-from rlprof.recording.terminal_witness import SI_KERNEL, end_child
+from rlprof.recording.machine.descriptors import close_all_but
+from rlprof.recording.machine.prctl import end_with_parent
+from rlprof.recording.program.terminal_witness import SI_KERNEL, end_child
 
 FORGETTING_S = 0.2
 """For the witness to take its signals; on a machine that is so crowded that it cannot, the next one of the same

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.model.recording import Frame, SeenValue
-from rlprof.recording.hot_lines import FIRST_US, HotLines
-from rlprof.recording.look_table import LookTold, is_to_compare, to_compare
-from rlprof.recording.looks_from_callers import LooksFromCallers
-from rlprof.recording.mailbox import MailboxReader
-from rlprof.recording.seen_inputs import SeenInputs
-from rlprof.recording.step_plan import StepPlan
+from rlprof.recording.looks.hot_lines import FIRST_US, HotLines
+from rlprof.recording.looks.looks_from_callers import LooksFromCallers
+from rlprof.recording.looks.seen_inputs import SeenInputs
+from rlprof.recording.looks.step_plan import StepPlan
+from rlprof.recording.mailboxes.look_table import LookTold, is_to_compare, to_compare
+from rlprof.recording.mailboxes.mailbox import MailboxReader
 from rlprof.recording.tracked import ProcessWindow
 from rlprof.syntax.operands import MOST_OPERANDS, Operand, operands
 from rlprof.syntax.padding import looked_at

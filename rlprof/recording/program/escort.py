@@ -15,11 +15,11 @@ from types import FrameType
 
 from rlprof.model.crash import is_stopped_by
 from rlprof.model.recording import Note
-from rlprof.recording.dispositions import forget_faults, hold_back_faults
-from rlprof.recording.output_tap import OutputTap
-from rlprof.recording.prctl import adopt_orphans
-from rlprof.recording.target import FORWARDED, RunningTarget
-from rlprof.recording.terminal_witness import TerminalWitness
+from rlprof.recording.machine.prctl import adopt_orphans
+from rlprof.recording.program.dispositions import forget_faults, hold_back_faults
+from rlprof.recording.program.output_tap import OutputTap
+from rlprof.recording.program.target import FORWARDED, RunningTarget
+from rlprof.recording.program.terminal_witness import TerminalWitness
 from rlprof.units import size
 
 MAX_LAST_READS = 32

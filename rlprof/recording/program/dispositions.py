@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from rlprof.recording import procfs
+from rlprof.recording.machine import procfs
 
 IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these in itself, and so forgets what it was given."""

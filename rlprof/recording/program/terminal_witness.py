@@ -8,8 +8,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
-from rlprof.recording.descriptors import close_all_but
-from rlprof.recording.prctl import end_with_parent
+from rlprof.recording.machine.descriptors import close_all_but
+from rlprof.recording.machine.prctl import end_with_parent
 
 SI_KERNEL: Final = 0x80
 """Constant of ``sigaction(2)``, which the module ``signal`` does not have: a terminal's Ctrl-C, and no process's ``kill``."""

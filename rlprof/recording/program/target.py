@@ -15,23 +15,28 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from rlprof.errors import exit_code_of_signal
-from rlprof.recording import procfs
-from rlprof.recording.dispositions import (
+from rlprof.recording.machine import procfs
+from rlprof.recording.machine.prctl import adopt_orphans
+from rlprof.recording.program.dispositions import (
     FAULTS,
     IGNORED_BY_PYTHON,
     forget_handlers,
     hand_down,
     ignored_before_python,
 )
-from rlprof.recording.launch_errors import (
+from rlprof.recording.program.launch_errors import (
     NO_PROCESS_LEFT,
     no_process_left,
     not_started,
     too_long,
 )
-from rlprof.recording.prctl import adopt_orphans
-from rlprof.recording.terminals import give_terminal, is_in_foreground, is_terminal, our_terminal
-from rlprof.recording.witness import GroupWitness, OutputStream, Sender
+from rlprof.recording.program.terminals import (
+    give_terminal,
+    is_in_foreground,
+    is_terminal,
+    our_terminal,
+)
+from rlprof.recording.program.witness import GroupWitness, OutputStream, Sender
 
 _OTHERWISE_SEEN_TO = frozenset(
     {

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from rlprof.recording import procfs
-from rlprof.recording.cgroups import ControlGroups
+from rlprof.recording.machine import procfs
+from rlprof.recording.machine.cgroups import ControlGroups
 
 MOST_PART: Final = 0.1
 """Part of what may be started that samplers take."""

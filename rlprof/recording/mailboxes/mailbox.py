@@ -11,10 +11,10 @@ from rlprof.agent.inject.rlprof_agent import layout
 from rlprof.errors import RlprofError
 from rlprof.model.counters import counter_of_phase, phase_of_counter
 from rlprof.model.recording import Frame
-from rlprof.recording.look_table import LookTable
+from rlprof.recording.mailboxes.look_table import LookTable
+from rlprof.recording.mailboxes.site_table import SiteTable
+from rlprof.recording.mailboxes.treatment_desk import TreatmentDesk
 from rlprof.recording.redaction.literals import hide_words
-from rlprof.recording.site_table import SiteTable
-from rlprof.recording.treatment_desk import TreatmentDesk
 
 PROBE_STATE_TEXTS = {
     layout.PROBE_NO_TIMER: "no CPU-time timer could be made in it (ctypes missing?)",

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from rlprof.libraries.step_sources import STEP_SOURCES
 from rlprof.model.counters import STEPS_RECOGNISED
 from rlprof.model.recording import Frame, Note
-from rlprof.recording.hot_lines import HotLines
-from rlprof.recording.look_table import CountTold, to_count
+from rlprof.recording.looks.hot_lines import HotLines
+from rlprof.recording.mailboxes.look_table import CountTold, to_count
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.steps import step_calls
 from rlprof.syntax.steps_in_lists import StepCall

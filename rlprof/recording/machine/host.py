@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psutil
 
-from rlprof.recording import procfs
-from rlprof.recording.cgroups import ControlGroups
-from rlprof.recording.git_environment import without_repository
 from rlprof.recording.gpus.reader import GpuReader
+from rlprof.recording.machine import procfs
+from rlprof.recording.machine.cgroups import ControlGroups
+from rlprof.recording.machine.git_environment import without_repository
 
 GIT_S = 1.0
 """For an answer of git: the training waits for it."""

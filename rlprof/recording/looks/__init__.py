@@ -1,0 +1,1 @@
+"""Looks at values: which lines they are asked of, and when."""

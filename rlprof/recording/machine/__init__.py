@@ -1,0 +1,1 @@
+"""The machine at hand, as the kernel tells of it."""

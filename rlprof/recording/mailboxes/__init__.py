@@ -1,0 +1,1 @@
+"""Memory that the recorder shares with the agent in each process."""
