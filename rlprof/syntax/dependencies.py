@@ -220,6 +220,10 @@ class _Reading:
             case _ if full:
                 if not only_computes(full):
                     raise _NotPureError
+            case ast.Name(id=name) if unnamed := self._held_function(name):
+                self._read_unnamed(unnamed)
+            case ast.Name(id=name) if unnamed := self._held_function(name):
+                self._read_unnamed(unnamed)
             case ast.Name(id=name):
                 if name in self._own or name in self._arguments:
                     raise _NotPureError
@@ -237,6 +241,33 @@ class _Reading:
                 self._read_called(f"{self._function.class_name}.{name}")
             case _:
                 raise _NotPureError
+
+    def _held_function(self, name: str) -> ast.Lambda | None:
+        """Return the ``lambda`` that a variable of the function holds, which is assigned once."""
+        function = self._function
+        if function is None or name in self._arguments or name not in assigned_by(function):
+            return None
+        named = [node for node in nodes_in(*function.node.body) if isinstance(node, ast.Name)]
+        if sum(node.id == name and isinstance(node.ctx, ast.Store) for node in named) > 1:
+            return None
+        for node in nodes_in(*function.node.body):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=target)], value=ast.Lambda() as held) if (
+                    target == name
+                ):
+                    return held
+        return None
+
+    def _read_unnamed(self, called: ast.Lambda) -> None:
+        """Take in what a ``lambda`` depends on; its arguments were read where it is called."""
+        if self._depth >= _MOST_CALLS:
+            raise _NotPureError  # It may call itself.
+        around = self._own, self._arguments
+        own = set(arguments_of(called))
+        self._own, self._depth = self._own | own, self._depth + 1
+        self._arguments = [name for name in self._arguments if name not in own]
+        self._read(called.body)
+        (self._own, self._arguments), self._depth = around, self._depth - 1
 
     def _is_built_in(self, name: str) -> bool:
         return is_built_in(name) and name not in self._names

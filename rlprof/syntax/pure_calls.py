@@ -128,6 +128,9 @@ _METHODS: Final = re.compile(
     r"nonzero|norm|numel|numpy|outer|permute|pow|prod|ptp|quantile|ravel|reciprocal|relu|repeat|repeat_interleave|reshape|roll|"
     r"round|rsqrt|scatter|searchsorted|sigmoid|sign|sin|size|softmax|split|sqrt|square|squeeze|stack|std|sub|sum|swapaxes|t|"
     r"take|tan|tanh|tile|to|tolist|topk|trace|transpose|tril|triu|type|unbind|unfold|unique|unsqueeze|var|view|where|"
+    r"acos|addmm|aminmax|asin|atan|atan2|bincount|bmm|broadcast_to|ceil|cholesky|chunk|clamp_max|clamp_min|cosh|deg2rad|div|divide|"
+    r"floor_divide|fmod|frac|index_add|kthvalue|lerp|logit|masked_select|movedim|multiply|mv|nan_to_num|nanmean|nansum|narrow|new_tensor|"
+    r"pinverse|remainder|rot90|scatter_add|sgn|sinh|subtract|take_along_dim|tensor_split|tensordot|true_divide|trunc|unflatten|view_as|"
     # Of texts and containers.
     r"count|decode|encode|endswith|find|format|get|group|groupdict|groups|index|intersection|isdigit|issubset|items|join|keys|lower|lstrip|replace|"
     r"rstrip|splitlines|startswith|strip|symmetric_difference|title|union|upper|values"

@@ -447,3 +447,24 @@ def test_not_where_the_next_call_leaves_something_else(before, after):
     assert before in SCALER
 
     assert fitted(SCALER.replace(before, after, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("held", "inputs"),
+    [
+        ("lambda rows: rows.reshape((-1,) + rows.shape[2:])", {"self.frames"}),
+        ("lambda rows: rows.reshape(-1, self.width)", {"self.frames", "self.width"}),
+        ("lambda rows, width=8: rows.reshape(-1, width)", {"self.frames"}),
+        ("lambda rows: self.draw(rows)", None),
+        ("lambda rows: flat(rows)", None),
+        ("lambda rows: rows\n                flat = lambda rows: rows[::2]", None),
+    ],
+)
+def test_a_lambda_that_a_variable_holds_is_read(held: str, inputs: set[str] | None):
+    found = around(f"""
+        class Rollout:
+            def as_tensor(self):
+                flat = {held}
+                return torch.as_tensor(flat(self.frames)).float().div(255.0)  #
+        """)
+    assert ({operand.text for operand in found.inputs} if found else None) == inputs
