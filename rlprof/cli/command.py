@@ -79,7 +79,7 @@ def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
 
     Raises ``UsageError`` for what cannot be meant, ``LaunchError`` when there is no such script.
     """
-    if target.kind is TargetKind.COMMAND:
+    if target.kind is TargetKind.COMMAND and not _is_unexecutable_script(target.words[0]):
         if python is not None:
             raise UsageError(
                 "--python does not go with a command after --",
@@ -92,6 +92,11 @@ def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
         return (interpreter, "-m", *target.words)
     _check_script(Path(target.words[0]))
     return (interpreter, *target.words)
+
+
+def _is_unexecutable_script(word: str) -> bool:
+    """Tell a Python file that the system would not start as a command: ``rlprof run -- train.py`` means the script."""
+    return word.endswith(".py") and shutil.which(word) is None and os.path.isfile(word)  # noqa: PTH113 - as typed
 
 
 def _interpreter(python: Path | None) -> str:

@@ -45,6 +45,20 @@ def test_another_program_is_started_as_a_command(tmp_path):
     assert f"-- {tmp_path}" in error.hint
 
 
+def test_two_dashes_before_a_script_that_cannot_be_started_mean_the_script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").touch()
+    (tmp_path / "launch.py").touch(mode=0o700)
+
+    def command(word: str) -> tuple[str, ...]:
+        return command_of(Target(TargetKind.COMMAND, (word, "--lr", "1")), None)
+
+    assert command("train.py")[1:] == ("train.py", "--lr", "1")
+    assert command("./train.py")[1:] == ("./train.py", "--lr", "1")
+    assert command("./launch.py") == ("./launch.py", "--lr", "1")
+    assert command("missing.py") == ("missing.py", "--lr", "1")
+
+
 @pytest.mark.parametrize("text", ["(a", "(a){99999999999999}", "no group"])
 def test_a_pattern_that_can_find_nothing(text):
     with pytest.raises(UsageError) as error:
