@@ -24,7 +24,7 @@ from rlprof.syntax.module import (
     parse,
     receiver,
 )
-from rlprof.syntax.nodes import calls_in, names_in, nodes_in
+from rlprof.syntax.nodes import assigned, calls_in, names_in, nodes_in
 
 _MAKERS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "hstack", "concatenate", "cat", "fromiter"}
@@ -49,6 +49,8 @@ _ANY_DRAWS: Final = _DRAWS | {"random", "randbelow", "rand", "uniform"}
 """The same with what draws numbers, of which places in a container may be reckoned."""
 
 _WHOLE_NUMBERS: Final = frozenset({"integers", "randint", "randrange"})
+
+_APPENDS: Final = frozenset({"append"})
 
 _ACTS: Final = frozenset({"step", "reset", "backward", "act", "send", "recv"})
 """Calls that a loop which only puts a batch together does not make."""
@@ -85,6 +87,7 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
     for statements in _functions_that_call(_ANY_DRAWS | drawing, text):
         for statement, line in _follow(statements, drawing):
             found |= dict.fromkeys(statement.lines, line)
+    for statements in _functions_that_call(_APPENDS, text):
         for lines in _row_loops(statements):
             found |= dict.fromkeys(lines, ReplayLine(SamplingPart.LOOP, of_tensors=False))
     return found
@@ -141,7 +144,9 @@ def _follow(
 
 
 def _row_loops(statements: list[Statement]) -> Iterator[range]:
-    """Yield the lines of loops that draw a place, take what is there and append it, of whose lists arrays are made afterwards."""
+    """Yield the lines of loops that draw a place, or go through places, take the row that is there and append what it holds to lists, of
+    which arrays are made afterwards.
+    """
     for loop in statements:
         node = loop.node
         if not isinstance(node, ast.For):
@@ -154,7 +159,7 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
             for target in nodes_in(*part.targets)
             if isinstance(target, ast.Name)
         }
-        takes = any(
+        takes = _takes_rows(node) or any(
             isinstance(part, ast.Subscript) and not places.isdisjoint(names_in(part.slice))
             for part in inside
         )
@@ -171,6 +176,26 @@ def _row_loops(statements: list[Statement]) -> Iterator[range]:
         )
         if takes and makes and not acts:
             yield range(node.lineno, end + 1)
+
+
+def _takes_rows(loop: ast.For) -> bool:
+    """Tell whether it goes through places, and unpacks what a container has at each: ``for i in places: obs, action = rows[i]``.
+
+    Agents are gone through like that as well, but each of their rows is one thing: ``rows.append(observations[name])``.
+    """
+    if not isinstance(loop.target, ast.Name):
+        return False
+    place = loop.target.id
+    rows: set[str] = set()
+    for each in (found for part in ast.walk(loop) for found in assigned(part)):
+        is_row = (
+            isinstance(each.value, ast.Subscript) and names_in(each.value.slice) == {place}
+        ) or (isinstance(each.value, ast.Name) and each.value.id in rows)
+        if is_row and each.is_unpacked:
+            return True
+        if is_row and isinstance(each.target, ast.Name):
+            rows.add(each.target.id)
+    return False
 
 
 def _draws_one(value: ast.expr) -> bool:

@@ -442,6 +442,50 @@ def test_silent_on_loops_that_put_no_batch_together(before: str, after: str):
     assert by_row(script=Script("her.py", HINDSIGHT.text.replace(before, after))) == []
 
 
+BY_PLACE = Script(
+    "ddpg.py",
+    """
+    import numpy as np
+
+    class Buffer:
+        def encode(self, places):
+            seen, gains = [], []
+            for i in places:
+                row = self.rows[i]
+                obs, gain = row
+                seen.append(np.array(obs, copy=True))
+                gains.append(gain)
+            return np.array(seen), np.array(gains)
+    """,
+)
+
+
+def encoding(script: Script = BY_PLACE) -> list[Finding]:
+    run = a_training().spends(4.0, CALL, BY_PLACE.at("seen.append", "Buffer.encode"))
+    return detect(DETECTOR, run.spends(6.0, CALL, LEARN), script)
+
+
+def test_rows_at_places_that_are_given_are_appended_in_a_loop():
+    (finding,) = encoding()
+
+    assert "the rows of a batch are drawn and appended one by one" in finding.title
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("obs, gain = row", "obs = gain = row"),
+        ("return np.array(seen), np.array(gains)", "return seen, gains"),
+        ("row = self.rows[i]", "row = self.env.step(self.rows[i])"),
+    ],
+    ids=["one thing of each agent", "no array", "a rollout"],
+)
+def test_silent_on_loops_over_what_is_no_row_of_a_batch(before: str, after: str):
+    assert before in BY_PLACE.text
+
+    assert encoding(Script("ddpg.py", BY_PLACE.text.replace(before, after))) == []
+
+
 FACTORY = Script(
     "factory.py",
     """
