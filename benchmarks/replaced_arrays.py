@@ -100,6 +100,70 @@ def place_of(weights: Any, mark: float) -> int:
     return len(weights) - 1
 
 
+def sum_trees() -> Iterator[Replacement]:
+    rng = np.random.default_rng(0)
+    for items, count in itertools.product((1_024, 8_192, 131_072), (32, 64, 256)):
+        tree = np.zeros(2 * items)
+        tree[items:] = rng.random(items)
+        for node in range(items - 1, 0, -1):
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+        marks, priorities = rng.random(count) * tree[1], rng.random(count)
+        nodes = rng.integers(items, 2 * items, size=count)
+        for kind, walked in (("an array", tree.copy()), ("a list", tree.tolist())):
+            yield Replacement(
+                "replay-sampling",
+                f"{count} walks down a tree of {items} items in {kind}",
+                lambda tree=walked, marks=marks: [down(tree, mark) for mark in marks.tolist()],
+                lambda tree=tree, marks=marks: all_down(tree, marks),
+            )
+            yield Replacement(
+                "replay-sampling",
+                f"{count} walks up a tree of {items} items in {kind}",
+                lambda tree=walked, nodes=nodes, priorities=priorities: [
+                    up(tree, *pair)
+                    for pair in zip(nodes.tolist(), priorities.tolist(), strict=True)
+                ],
+                lambda tree=tree, nodes=nodes, priorities=priorities: all_up(
+                    tree, nodes, priorities
+                ),
+            )
+
+
+def down(tree: Any, mark: float) -> int:
+    node = 1
+    while 2 * node < len(tree):
+        node *= 2
+        if mark > tree[node]:
+            mark -= tree[node]
+            node += 1
+    return node
+
+
+def all_down(tree: Any, marks: Any) -> Any:
+    node = np.ones(len(marks), np.int64)
+    for _ in range(len(tree).bit_length() - 2):
+        node = 2 * node
+        left = tree[node]
+        right = marks > left
+        marks = marks - right * left
+        node = node + right
+    return node
+
+
+def up(tree: Any, node: int, priority: float) -> None:
+    change = priority - tree[node]
+    while node:
+        tree[node] += change
+        node //= 2
+
+
+def all_up(tree: Any, node: Any, priorities: Any) -> None:
+    tree[node] = priorities
+    for _ in range(len(tree).bit_length() - 2):
+        node = node // 2
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
 def numpy_loops() -> Iterator[Replacement]:
     for turns in (16, 64, 512):
         numbers = np.random.default_rng(0).random(turns)
@@ -416,7 +480,7 @@ def dense_traces() -> Iterator[Replacement]:
 
 
 CASES = (
-    *(numpy_recursions, batches_by_row, running_sums, numpy_loops),
+    *(numpy_recursions, batches_by_row, running_sums, sum_trees, numpy_loops),
     *(a_few_numbers, small_arrays_in_a_loop, number_loops, suffix_sums),
     *(sparse_products, faded_products, table_sweeps, history_sums, dense_traces),
 )

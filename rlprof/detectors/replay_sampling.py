@@ -9,9 +9,9 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
-from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
+from rlprof.detectors.recognisers.searched_places import searched_places, walked_trees
 from rlprof.detectors.recognisers.slow_calls import SlowCalls
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import BATCHES
@@ -19,7 +19,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.profile.components import ENVIRONMENT
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, heaviest_line, last_name, short_place
 from rlprof.source.old_generators import shuffles_all
 from rlprof.source.replay import (
     ReplayLine,
@@ -27,8 +27,7 @@ from rlprof.source.replay import (
     replay_lines_by_file,
 )
 from rlprof.source.tensor_lists import tensor_of_seen_list
-from rlprof.source.values import Values
-from rlprof.units import count, duration, percent
+from rlprof.units import duration, percent
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
@@ -106,23 +105,6 @@ TENSORS_OVER_DRAWN: Final = calibrated(
     date="2026-11-21",
 )
 """As above with tensors."""
-
-SEARCHED: Final = calibrated(
-    Range(0.79, 0.99),
-    unit="part of the loop's time",
-    source="benchmarks/replacements.py, numpy 2.4: for 64 searches among 256 or 4 096 weights under 0.01 of it is left, for one 0.18 "
-    "to 0.21",
-    date="2026-11-23",
-)
-"""Part of a search by a running sum that goes with ``np.cumsum`` and ``np.searchsorted``."""
-
-MANY_WEIGHTS: Final = calibrated(
-    256,
-    unit="weights",
-    source="benchmarks/replacements.py, numpy 2.4: the least that was measured",
-    date="2026-11-23",
-)
-"""Among fewer, as the actions of a policy, a loop finds one about as soon."""
 
 _DRAWING: Final = frozenset({"sample", "choices", "randrange", "randint", "choice"})
 """Functions of ``random.py``; one at a time takes 0.2 to 0.6 µs each, as a sample of many does (by hand)."""
@@ -232,7 +214,8 @@ def _is_draw(frame: Frame) -> bool:
 
 def detect(profile: Profile) -> Iterable[Finding]:
     yield from _drawn(profile)
-    yield from _searched(profile)
+    yield from searched_places(profile)
+    yield from walked_trees(profile)
     yield from _loaded(profile)
 
 
@@ -282,46 +265,6 @@ def _title(heaviest: Line, *, drawn: float, shuffled: float, looped: float) -> s
     if drawn > shuffled:
         return f"batches are drawn from Python objects one by one ({where})"
     return f"all indices of the buffer are shuffled for each batch ({where})"
-
-
-def _searched(profile: Profile) -> Iterable[Finding]:
-    """Yield searches of a place by a running sum over many weights."""
-    lines = UserLines.of(profile)
-    values = Values(profile.values)
-    sums = {
-        file: {
-            line: running_sum
-            for line, running_sum in running_sums(text).items()
-            if (_weights(values, file, running_sum) or 0) >= MANY_WEIGHTS
-        }
-        for file, text in profile.sources.items()
-        if values.has(file)
-    }
-    time = lines_time(profile, lines, sums, "numpy")
-    if not time.is_worth(MIN_SHARE):
-        return
-    heaviest = time.heaviest
-    found = sums[heaviest.file][heaviest.line]
-    yield Finding(
-        title=f"a place in {found.container} is searched by a running sum, item by item "
-        f"({short_place(Line(heaviest.file, found.line, ''))})",
-        savings=(Saving(time.nodes, SEARCHED),),
-        locations=time.locations,
-        evidence=(
-            time.share_spent("in that loop"),
-            f"{found.container} has {count(_weights(values, heaviest.file, found) or 0)} items",
-        ),
-        fix="Keep the weights in one array, and search all places at once: "
-        "np.searchsorted(np.cumsum(weights[:size]), rng.random(batch_size) * total). A sum tree makes each a "
-        "matter of log(size).",
-        confidence=Confidence.MEASURED,
-    )
-
-
-def _weights(values: Values, file: str, found: RunningSum) -> int | None:
-    """How many there are; None where nobody has looked."""
-    seen = values.between(file, range(found.line, found.last_line + 1)).get(found.container)
-    return None if seen is None else seen.numbers
 
 
 def _loaded(profile: Profile) -> Iterable[Finding]:

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.recognisers.searched_places import (
+    MANY_WEIGHTS,
+    SEARCHED,
+    WALKED_ARRAYS,
+    WALKED_LISTS,
+)
 from rlprof.detectors.replay_sampling import (
     DETECTOR,
     ITEM_BY_ITEM,
     LARGE,
     LOOPED,
-    MANY_WEIGHTS,
     MIN_SHARE,
     PERMUTED,
-    SEARCHED,
     SMALL,
     SMALL_TENSORS,
     UNKNOWN_SIZE,
@@ -365,6 +369,84 @@ def test_searches_by_a_running_sum_over_many_weights():
 def test_silent_on_a_running_sum_over_a_few_actions():
     assert found(searching(MANY_WEIGHTS - 1), PRIORITIES) == []
     assert found(searching(5_000, seconds=10 * MIN_SHARE * 0.9), PRIORITIES) == []
+
+
+SUM_TREE = Script(
+    "per.py",
+    """
+    class SumTree:
+        def put(self, node, priority):
+            change = priority - self.sums[node]
+            while node:
+                self.sums[node] += change
+                node //= 2
+
+        def find(self, mark):
+            node = 1
+            while 2 * node < len(self.sums):
+                left = 2 * node
+                if mark <= self.sums[left]:
+                    node = left
+                else:
+                    mark -= self.sums[left]
+                    node = left + 1
+            return node
+
+        def search(self, node, mark):
+            left = 2 * node + 1
+            right = left + 1
+            if left >= len(self.sums):
+                return node
+            if mark <= self.sums[left]:
+                return self.search(left, mark)
+            return self.search(right, mark - self.sums[left])
+    """,
+)
+
+
+def walking(function: str, text: str, script: Script = SUM_TREE) -> RunBuilder:
+    run = a_training().spends(4.0, CALL, SUM_TREE.at(text, f"SumTree.{function}"))
+    run.spends(6.0, CALL, LEARN)
+    return run.sees(
+        SUM_TREE.at(text, f"SumTree.{function}"),
+        self__sums="type=numpy.ndarray shape=16384 dtype=f8",
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [("find", "if mark <="), ("put", "+= change"), ("search", "return self.search(left")],
+)
+def test_walks_through_a_tree_of_sums(function: str, text: str):
+    (finding,) = found(walking(function, text), SUM_TREE)
+
+    assert "a sum tree is walked for one item at a time" in finding.title
+    assert "40 % of the steady time is spent in walks through self.sums" in finding.evidence[0]
+    assert lines_of(finding) == [SUM_TREE.line(text)]
+    assert finding.savings[0].removable == WALKED_ARRAYS
+
+
+def test_of_a_tree_in_a_list_less_goes():
+    line = SUM_TREE.at("if mark <=", "SumTree.find")
+    run = a_training().spends(4.0, CALL, line).spends(6.0, CALL, LEARN)
+    (finding,) = found(run.sees(line, self__sums="type=list length=16384"), SUM_TREE)
+
+    assert finding.savings[0].removable == WALKED_LISTS
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A heap, whose items are moved; and a search among sorted items.
+        ("mark -= self.sums[left]", "self.sums[node] = self.sums[left]"),
+        ("left = 2 * node\n", "left = (node + mark) // 2\n"),
+    ],
+)
+def test_silent_on_other_walks(before: str, after: str):
+    text = SUM_TREE.text[: SUM_TREE.text.index("def search")]
+    assert before in text
+
+    assert found(walking("find", "if mark <="), Script("per.py", text.replace(before, after))) == []
 
 
 HINDSIGHT = Script(
