@@ -15,7 +15,7 @@ from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT
+from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import DATA, LEARNING
 from rlprof.profile.workload import mean, workloads
 from rlprof.source.lines import Line, UserLines
@@ -76,6 +76,11 @@ SHOWN_LINES: Final = 3
 _OPTIMIZER: Final = re.compile(
     r"(?<!class )\b(Adam|AdamW|RAdam|NAdam|Adamax|Adagrad|SGD|RMSprop|Lion|Muon)\("
 )
+_STEPS: Final = re.compile(
+    r"[/\\\\]torch[/\\\\]optim[/\\\\](optimizer\.py:Optimizer\.profile_hook_step\b|\w+\.py:\w+\.step$)"
+)
+"""Where torch steps an optimizer, by file and function."""
+
 _CAPACITY_NAMES: Final = (
     "buffer_size",
     "buffer_capacity",
@@ -159,7 +164,7 @@ def _pace(profile: Profile) -> _LearningPace | None:
         return None
     return _LearningPace(
         optimizer_steps=sum(updates.values()),
-        optimizers=_optimizers(profile.sources.values()),
+        optimizers=_optimizers(profile),
         steps=sum(steps.values()),
         learners=frozenset(updates),
         actors=frozenset(steps),
@@ -167,9 +172,23 @@ def _pace(profile: Profile) -> _LearningPace | None:
     )
 
 
-def _optimizers(texts: Iterable[str]) -> int:
-    found = sum(len(_OPTIMIZER.findall(text)) for text in texts)
-    return round(min(OPTIMIZERS.high, found or OPTIMIZERS.high))
+def _optimizers(profile: Profile) -> int:
+    made = sum(len(_OPTIMIZER.findall(text)) for text in profile.sources.values())
+    # A function may make them all: what steps is seen.
+    found = max(made, len(_stepping_calls(profile))) if made else OPTIMIZERS.high
+    return round(min(OPTIMIZERS.high, found))
+
+
+def _stepping_calls(profile: Profile) -> set[tuple[Frame, Frame | None]]:
+    """Return the program's lines that step an optimizer, each with the line that its function was called from."""
+    tree, lines = profile.steady, UserLines.of(profile)
+    found: set[tuple[Frame, Frame | None]] = set()
+    for node in tree.hot_nodes():
+        frame, own = tree.frame(node), lines.owner(node)
+        if own != NO_PARENT and _STEPS.search(f"{frame.file}:{frame.function}"):
+            caller = lines.owner(tree.nodes[own].parent)
+            found.add((tree.frame(own), tree.frame(caller) if caller != NO_PARENT else None))
+    return found
 
 
 def _of_updates(

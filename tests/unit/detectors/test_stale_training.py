@@ -62,6 +62,34 @@ def test_tells_updates_over_steps():
     assert any("1 280 times" in text for text in finding.evidence)
 
 
+def test_optimizers_that_one_function_makes_are_told_by_what_steps():
+    script = Script(
+        "sac.py",
+        """
+        def make(parameters):
+            return torch.optim.Adam(parameters)
+
+        def improve(agent):
+            agent.critic.step()
+            agent.actor.step()
+            agent.temperature.step()
+        """,
+    )
+    run = a_run("train.py", steady_s=10.0).process("main", steps=STEPS)
+    for line in ("critic", "actor", "temperature"):
+        run.spends(3.0, script.at(f"agent.{line}.step", "improve"), ADAM)
+    steps = profile_of(run, script)
+    counts = {0: {**steps.process_counts[0], "updates": 3.0 * 2 * STEPS}}
+    (finding,) = found(
+        replace(
+            steps, process_counts=counts, sources={**steps.sources, "b.py": "buffer.add(obs)\n"}
+        )
+    )
+
+    assert "2 updates for each new step" in finding.title
+    assert any("with 3 optimizers" in text for text in finding.evidence)
+
+
 def test_on_full_cpus_the_learners_time_is_for_sale():
     seen = profile(actors_and_learner(), 20 * STEPS)
 
