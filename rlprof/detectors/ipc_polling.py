@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -20,10 +19,15 @@ from rlprof.detectors.recognisers.naps import (
     worked,
 )
 from rlprof.detectors.recognisers.plain_sleeps import plain_sleep
+from rlprof.detectors.recognisers.questions import (
+    asked_share,
+    asks,
+    questions_between_steps,
+    worth_naming,
+)
 from rlprof.libraries.known import library_of
 from rlprof.model.activity import Activity, HostLoad, WaitKind
 from rlprof.model.calibration import calibrated
-from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Remainder, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
@@ -36,9 +40,6 @@ from rlprof.units import percent
 
 MIN_POLLING: Final = 0.05
 """Part of some thread's steady time in loops that ask, from which on they are named."""
-
-MIN_QUESTIONS: Final = 0.005
-"""Least share of the critical time, for questions outside of such loops: half of what a report lists."""
 
 BLOCKING: Final = calibrated(
     Range(0.9, 1.0),
@@ -56,20 +57,8 @@ FEWER_QUESTIONS: Final = calibrated(
 )
 """Part of the questions between steps that goes when they are asked once a second."""
 
-MIN_OWN_TEST: Final = 0.02
-"""The same of questions that are the test of a loop that works, ``while not stop.is_set()``: each turn has to ask."""
-
 LONG_NAPS: Final = 0.1
 """Part of the time of polling in which nobody works, from which on the report says so."""
-
-
-_QUESTIONS: Final[Mapping[str, frozenset[str]]] = {
-    "process.py": frozenset({"is_alive", "exitcode"}),
-    "synchronize.py": frozenset({"is_set"}),
-    "queues.py": frozenset({"empty", "full", "qsize"}),
-    "connection.py": frozenset({"poll"}),
-}
-"""Methods of ``multiprocessing`` that ask, by file; those with a system call in each."""
 
 
 @dataclass(slots=True)
@@ -94,7 +83,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     found = _find(profile)
     if found.part >= MIN_POLLING:
         yield _finding(profile, replace(found, questions=set()))
-    questions = _Polling(questions=_worth_naming(profile, found.questions))
+    questions = _Polling(questions=worth_naming(profile, found.questions))
     if questions.questions:
         yield _finding(profile, questions)
     if sleep := plain_sleep(profile):
@@ -118,30 +107,6 @@ def _finding(profile: Profile, found: _Polling) -> Finding:
         fix=_fix(found) if theirs is None else _fix_of_a_library(theirs),
         confidence=Confidence.MEASURED,
     )
-
-
-def _worth_naming(profile: Profile, questions: set[int]) -> set[int]:
-    """Leave out questions that loops ask at each turn to go on, as long as they cost little, and all where they cost nothing."""
-    own = set(_of_own_tests(profile, questions))
-    if _asked_share(profile, own) < MIN_OWN_TEST:
-        questions = questions - own
-    return questions if _asked_share(profile, questions) >= MIN_QUESTIONS else set()
-
-
-def _of_own_tests(profile: Profile, questions: Iterable[int]) -> Iterator[int]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
-    for node in questions:
-        owner = lines.owner(node)
-        if owner == NO_PARENT:
-            continue
-        statements = lines.statements(profile.steady.frame(owner))
-        if any(isinstance(statement.node, ast.While) for statement in statements):
-            yield node
-
-
-def _asked_share(profile: Profile, questions: Iterable[int]) -> float:
-    asked_us = sum(profile.steady.self_cost(node).wall_us for node in questions)
-    return asked_us / profile.critical.wall_us
 
 
 def _loop_of_a_library(profile: Profile, found: _Polling) -> Frame | None:
@@ -187,37 +152,13 @@ def _find(profile: Profile) -> _Polling:
                 busy += cost.busy_us
         if us > found.part * activity.wall_us:
             found.worst, found.part, found.busy_part = activity, us / activity.wall_us, busy / us
-    found.questions = _questions(profile.steady, profile.wait_kinds)
+    found.questions = questions_between_steps(profile.steady, profile.wait_kinds)
     return found
 
 
 def _is_a_watchdog(activity: Activity) -> bool:
     """Tell whether a thread naps and does nothing else: nobody waits for it, and it takes no core."""
     return only_watches(activity) and activity.polling_us < MIN_POLLING * activity.wall_us
-
-
-def _questions(tree: CallTree, kinds: Mapping[int, WaitKind]) -> set[int]:
-    """Nodes in and below questions that no waiting loop asks."""
-    inside: set[int] = set()
-    for node in tree.hot_nodes():
-        parent = tree.nodes[node].parent
-        if parent in inside or (
-            kinds.get(node) is not WaitKind.POLL
-            and _asks(tree.frame(node))
-            and (parent == NO_PARENT or origin(tree.frame(parent)) is not Origin.STDLIB)
-        ):
-            inside.add(node)
-    return inside
-
-
-def _asks(frame: Frame) -> bool:
-    package, _, file = frame.file.replace("\\", "/").rpartition("/")
-    asked = _QUESTIONS.get(file)
-    return (
-        asked is not None
-        and package.endswith("multiprocessing")
-        and last_name(frame.function) in asked
-    )
 
 
 def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
@@ -313,7 +254,7 @@ def _names(line: Line, found: _Polling, profile: Profile) -> list[str]:
     lines = UserLines(steady, profile.sources, profile.started_package)
     times: dict[str, float] = defaultdict(float)
     for node in found.questions | found.loops:
-        owner = lines.owner(node) if _asks(steady.frame(node)) else NO_PARENT
+        owner = lines.owner(node) if asks(steady.frame(node)) else NO_PARENT
         if owner != NO_PARENT and lines.line(owner) == line:
             times[last_name(steady.frame(node).function)] += steady.total_cost(node).wall_us
     text = profile.sources.get(line.file)
@@ -333,7 +274,7 @@ def _evidence(profile: Profile, found: _Polling) -> Iterable[str]:
         yield _verdict(profile, found)
     if found.questions:
         yield (
-            f"{percent(_asked_share(profile, found.questions))} of the critical time asks between steps "
+            f"{percent(asked_share(profile, found.questions))} of the critical time asks between steps "
             "how other processes are"
         )
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING, MIN_QUESTIONS
+from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING
+from rlprof.detectors.recognisers.questions import MIN_QUESTIONS
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding, Range
 from rlprof.report.findings import sell_samples
@@ -230,6 +231,30 @@ def test_questions_between_steps_are_priced_by_their_time():
         priced.finding.title == "other processes are asked is_alive() between steps at train.py:13"
     )
     assert priced.saved_share.low < 0.27 < priced.saved_share.high
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"), [("left", 0), ("timeout=left", 0), ("0.0", 1), ("", 1)]
+)
+def test_a_message_that_is_waited_for_is_no_question(asked: str, count: int):
+    rig = Script(
+        "rig.py",
+        f"""
+        def firmware(wire, due):
+            while True:
+                while (left := due - clock()) > 0:
+                    if wire.poll({asked}):
+                        volt = wire.recv()
+                step(volt)
+        """,
+    )
+    polls = (
+        rig.at("wire.poll", "firmware"),
+        f"{STDLIB}/multiprocessing/connection.py:257 _ConnectionBase.poll",
+    )
+    run = a_training(cores=8).spends(2.0, *polls).spends(8.0, SEND)
+
+    assert len(detect(DETECTOR, run, TRAIN, rig)) == count
 
 
 @pytest.mark.parametrize(("part", "count"), [(0.9, 0), (1.1, 1)], ids=["under", "over"])
