@@ -236,10 +236,11 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
     """
     own = list(_own(loop))
     given = variables_assigned(*(step for step in own if step in steps))
+    of_sums = list(_of_sums(own))
     for node in own:
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return True
-        if isinstance(node, ast.Call) and called_name(node) in _KEEPS:
+        if isinstance(node, ast.Call) and called_name(node) in _KEEPS and node not in of_sums:
             return True
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
@@ -250,6 +251,17 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
             if handed & given and called_name(node.value) not in _TELLS:
                 return True
     return _acts_on_rewards(own, steps) or _adds_up_observations(own, steps)
+
+
+def _of_sums(own: Sequence[ast.AST]) -> Iterator[ast.Call]:
+    """Yield calls that append a sum of a whole episode to a list: ``returns.append(total)``."""
+    sums = variables_assigned(*(node.target for node in own if isinstance(node, ast.AugAssign)))
+    for node in own:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name(id=name)]) if (
+                name in sums
+            ):
+                yield node
 
 
 def _adds_up_observations(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool:

@@ -145,6 +145,37 @@ def test_finds_an_environment_of_any_interface():
     assert lines_of(finding) == [script.line("best = ")]
 
 
+@pytest.mark.parametrize(
+    ("kept", "is_told"), [("total", True), ("reward", False), ("(at, total)", False)]
+)
+def test_a_list_of_the_sums_of_episodes_is_nothing_to_learn_from(kept: str, is_told: bool):
+    script = Script(
+        "score.py",
+        f"""
+        def score(net, env, episodes):
+            returns, total = [], 0.0
+            at, _ = env.reset()
+            while len(returns) < episodes:
+                at, reward, over, _, _ = env.step(net(at))
+                total += reward
+                if over:
+                    returns.append({kept})
+                    total = 0.0
+                    at, _ = env.reset()
+            return mean(returns)
+
+        def main(net, env, buffer):
+            for number in range(1000):
+                collect(env, buffer)
+                if number % 2 == 0:
+                    shown = score(net, env, 10)
+        """,
+    )
+    played = script.at("shown = score", "main"), script.at("env.step(net", "score"), STEP
+
+    assert bool(detect(DETECTOR, a_training(4.0, *played), script, TRAIN)) == is_told
+
+
 def test_finds_that_of_a_library():
     line = TRAIN.at("evaluate_policy", "main")
     run = a_training(4.0, line, f"{SITE}/stable_baselines3/common/evaluation.py:80 evaluate_policy")
