@@ -99,6 +99,16 @@ def lists() -> Iterator[Replacement]:
         )
 
 
+def identities() -> Iterator[Replacement]:
+    for size in (16, 500):
+        rows = np.eye(size)
+        yield a_call(
+            f"a row of an identity matrix of {size}",
+            lambda count=size: np.eye(count)[3],
+            lambda rows=rows: rows[3],
+        )
+
+
 def picks() -> Iterator[Replacement]:
     for size in (200, 5_000):
         table, keys = dict.fromkeys(range(size)), list(range(size))
@@ -634,6 +644,7 @@ CASES = (
     *(
         pandas_tables,
         lists,
+        identities,
         picks,
         sorted_lists,
         ranked_arrays,

@@ -112,6 +112,8 @@ class SlowCall(NamedTuple):
     of_its_seed: bool = False
     """True if nothing is told where it is given what is not written as a constant: what is drawn then is that seed's, as noise that is made
     again. It takes microseconds, so what is drawn on the same line may be nearly all of the line's time."""
+    for_items: bool = False
+    """True if nothing is told but where items of its result are all that is taken: ``np.eye(n)[i]``."""
 
 
 class StepSource(NamedTuple):

@@ -42,6 +42,13 @@ _NORMAL_VECTOR: Final = SlowCall(
     Range(0.6, 0.98),
     many_by="size",
 )
+_IDENTITY: Final = SlowCall(
+    "an identity matrix is made for a few rows",
+    "Make it once (rows = np.eye(n)) and take rows[i], or set one number of np.zeros(n). A linear function of such a row is a look-up: "
+    "weights[i] in place of weights @ row.",
+    Range(0.9, 1.0),
+    for_items=True,
+)
 _GENERATOR: Final = SlowCall(
     "a random generator is made again and again",
     "Make it once (self.rng = np.random.default_rng(seed)) and draw from it.",
@@ -56,7 +63,9 @@ LIBRARY: Final = Library(
     packages=("numpy",),
     samples=(
         "_core/arrayprint.py",
+        "_core/numeric.py",
         "lib/_function_base_impl.py",
+        "lib/_twodim_base_impl.py",
         "lib/npyio.py",
         "lib/shape_base.py",
         "linalg/_linalg.py",
@@ -67,6 +76,8 @@ LIBRARY: Final = Library(
             ("__call__", "_vectorize_call"), _EACH_NUMBER
         ),
         r"lib/_?shape_base(_impl)?\.py$": {"apply_along_axis": _EACH_ROW},
+        r"lib/_?twodim_base(_impl)?\.py$": {"eye": _IDENTITY},
+        r"_?core/numeric\.py$": {"identity": _IDENTITY},
         r"_?core/arrayprint\.py$": {ANY: _TEXT},
     },
     slow_in_c=dict.fromkeys(

@@ -95,6 +95,7 @@ class SlowCalls(SteadySearch):
                 or (call.of_diagonals and not self._are_diagonal(call.of_diagonals))
                 or (call.is_check and not self._only_checks(owner))
                 or (call.takes_nothing and self._is_given(owner, top))
+                or (call.for_items and not self._gives_items(owner, top))
                 or (call.of_its_seed and self._is_of_a_seed(owner, top, call))
                 or (call.few_by and not self._gives_few(owner, top, call))
             ):
@@ -236,6 +237,17 @@ class SlowCalls(SteadySearch):
         """Tell whether a call has arguments."""
         calls = self._calls_of(owner, self._entry_name(top))
         return any(bool(call.args or call.keywords) for _, call in calls)
+
+    def _gives_items(self, owner: int, top: int) -> bool:
+        """Tell whether the user's line takes items of what it gives, and nothing else."""
+        calls = [call for _, call in self._calls_of(owner, self._entry_name(top))]
+        indexed = {
+            id(part.value)
+            for statement in self.lines.statements(self.tree.frame(owner))
+            for part in statement.walk()
+            if isinstance(part, ast.Subscript)
+        }
+        return bool(calls) and all(id(call) in indexed for call in calls)
 
     def _is_of_a_seed(self, owner: int, top: int, slow: SlowCall) -> bool:
         """Tell whether it is given a seed that the program has chosen."""

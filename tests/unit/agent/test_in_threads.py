@@ -271,6 +271,41 @@ def test_once_no_stacks_are_taken_any_more_looks_are_left_out_for_good(steps):
     assert steps.cell[0] == 300
 
 
+def test_without_stacks_the_calls_of_the_main_thread_tell_of_themselves(steps):
+    """Paused before it was known which functions make steps, as by a signal handler of asyncio's."""
+    part_time.end_turns()
+    env, ways = Limit(Wrapper(Maze())), []
+    for number in range(60_000):
+        env.step(number)
+        ways.append(turns().way)
+    turns().begin()
+
+    assert ways[-10_000:].count(LOOKS) < 0.3 * 10_000
+    assert steps.cell[0] == 60_000
+
+
+def test_with_stacks_again_turns_tell_of_the_main_thread(steps):
+    part_time.end_turns()
+    part_time.begin()
+    env = Limit(Wrapper(Maze()))
+    for number in range(30_000):
+        env.step(number)
+
+    assert turns().way == LOOKS
+    assert steps.cell[0] == 30_000
+
+
+def test_signals_that_are_blocked_at_each_step_do_not_change_the_way_for_good(steps):
+    env = Limit(Wrapper(Maze()))
+    for number in range(3 * part_time._MOST_ENDS):
+        env.step(number)
+        part_time.end_turns()
+        part_time.begin()
+
+    assert turns().changes <= part_time._MOST_ENDS + 1
+    assert steps.cell[0] == 3 * part_time._MOST_ENDS
+
+
 def test_threads_that_have_stepped_once_do_not_keep_looks_for_good(steps):
     stepped_in_a_thread(Maze(), 10)
     assert steps.is_elsewhere

@@ -151,3 +151,16 @@ def test_what_other_threads_read_ends_the_counting_until_the_main_thread_goes_on
     for _ in range(100):
         program.turn(0, 0)
     assert program.told == before, "none of theirs are told for what the main thread does"
+
+
+def test_without_stacks_many_reads_of_the_main_thread_end_the_counting(monkeypatch):
+    program = Program()
+    monkeypatch.setattr(part_time, "_all", [program.turns])
+    program.turn(1, 0)
+
+    part_time.end_turns()
+    program.turns.read_in(FIRST_THREAD)
+    assert not program.are_counted
+
+    part_time.begin()
+    assert program.are_counted

@@ -139,6 +139,37 @@ def test_it_claims_all_that_the_call_does():
     assert saving.removable == PANDAS.slow_calls[r"core/indexing\.py$"]["*"].removable
 
 
+EYE = f"{SITE}/numpy/lib/_twodim_base_impl.py:214 eye"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("return np.eye(self.count)[state]", True),
+        ("return np.eye(self.count) * self.ridge", False),
+        ("return np.eye(self.count) @ np.eye(4)[state]", False),
+    ],
+)
+def test_an_identity_matrix_is_told_where_rows_of_it_are_all_that_is_taken(line: str, told: bool):
+    script = Script(
+        "corridor.py",
+        f"""
+        class Corridor:
+            def row(self, state):
+                {line}
+
+        def train(env):
+            while True:
+                env.row(0)
+        """,
+    )
+    run = a_training(4.0, script.at("env.row", "train"), script.at("return", "Corridor.row"), EYE)
+
+    titles = [finding.title for finding in detect(DETECTOR, run, script)]
+    place = f"corridor.py:{script.line('return')}"
+    assert titles == [f"an identity matrix is made for a few rows ({place})"] * told
+
+
 DESK = Script(
     "desk.py",
     """

@@ -186,8 +186,10 @@ def _renew_cells() -> None:
     if part_time is not None:
         if _agent is None:
             part_time.stop()
-        else:
+        elif _agent.probe is not None and _agent.probe.is_on:
             part_time.begin()
+        else:
+            part_time.end_turns()
     torch_syncs: Any = sys.modules.get("rlprof_agent.counted.torch_syncs")
     if torch_syncs is not None:
         torch_syncs.renew()

@@ -34,6 +34,8 @@ _MOST_AWAITING = 64
 _CO_COROUTINE = 128
 
 FIRST_THREAD = get_ident()
+TAKES_TURNS = [FIRST_THREAD]
+"""The thread of which stacks are taken; 0 while there is none. Others have no turns, so that their calls tell themselves how many there were."""
 _counters: dict[str, EventCounter] = {}
 
 
@@ -82,7 +84,7 @@ class EventCounter:
         self.calls = [0]
         """All calls, with those inside of others."""
         self.left = [0]
-        """Outermost calls in other threads than the first until ``in_thread`` is called with the thread."""
+        """Outermost calls in threads without turns until ``in_thread`` is called with the thread."""
         self.in_thread: Callable[[int], Any] = callable
         """By default nothing: ``callable`` takes anything and never raises."""
         self.sizes: dict[int, int] = {}
@@ -119,7 +121,7 @@ class EventCounter:
         self.cell[0] += steps
         self.calls[0] += number
         thread = get_ident()
-        if thread != FIRST_THREAD:
+        if thread != TAKES_TURNS[0]:
             self.left[0] -= number
             if self.left[0] < 0:
                 self.in_thread(thread)

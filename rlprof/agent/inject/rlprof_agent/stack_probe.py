@@ -160,7 +160,6 @@ class StackProbe:
             self._timer.set_interval(0)
             self._timer = None
             self._set_state(reason)
-            part_time.end_turns()
             self._leave_signal()
 
     def step_aside(self) -> None:
@@ -189,7 +188,8 @@ class StackProbe:
             signal(SIGURG, SIG_DFL)
 
     def _set_state(self, state: int) -> None:
-        part_time.begin()  # The turns before are over.
+        # The turns before are over.
+        part_time.begin() if state == layout.PROBE_ON else part_time.end_turns()
         treatments: Any = sys.modules.get("rlprof_agent.treatments")
         if treatments is not None and state != layout.PROBE_ON:
             treatments.stop(
@@ -202,6 +202,8 @@ class StackProbe:
         if wanted != self._interval_us and self.is_on and self._timer is not None:
             self._interval_us = wanted
             self._timer.set_interval(wanted)
+            if not wanted:
+                part_time.end_turns()
 
     def _heed_recursion_limit(self) -> None:
         limit = sys.getrecursionlimit()

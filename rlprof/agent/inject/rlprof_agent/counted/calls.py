@@ -14,7 +14,7 @@ import sys
 from _thread import get_ident
 from types import FunctionType, WrapperDescriptorType
 
-from ..counters import FIRST_THREAD
+from ..counters import TAKES_TURNS
 from ..plain_reads import in_classes
 from ..real import time
 from .dressing import (
@@ -152,7 +152,7 @@ def _least_ns(function: Any) -> float:
 
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
-    held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
+    held, inner, left, told = counter.held, counter.inner, counter.left, TAKES_TURNS
     tally = [0, 0, 0, 0]
     """Calls that were the outermost and counted for one each, those from within others, and outermost ones that counted for more or for nothing; at
     last whether ``callers`` are to be noted.
@@ -216,7 +216,7 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
         tally[0 if size == 1 else 2] += 1
         if tally[3]:
             counter.note((callers, 0))
-        if me != first:
+        if me != told[0]:
             left[0] -= 1
             if left[0] < 0:
                 counter.in_thread(me)
@@ -233,7 +233,7 @@ def _any_call(
     callers: dict[int, list[int]],
 ) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
-    held, inner, left, first = counter.held, counter.inner, counter.left, FIRST_THREAD
+    held, inner, left, told = counter.held, counter.inner, counter.left, TAKES_TURNS
     __class__ = None
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -277,7 +277,7 @@ def _any_call(
         tally[0 if size == 1 else 2] += 1
         if tally[3]:
             counter.note((callers, 0))
-        if me != first:
+        if me != told[0]:
             left[0] -= 1
             if left[0] < 0:
                 counter.in_thread(me)

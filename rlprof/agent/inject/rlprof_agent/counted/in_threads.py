@@ -1,9 +1,11 @@
-"""Calls that threads make, of which no turn of the main thread's tells: counted directly once some were looked at, and all looked at anew after many."""
+"""Calls that no turn tells of, made by threads, or by the main thread while no stacks are taken of it: counted directly once some were looked at, and
+all looked at anew after many.
+"""
 
 from __future__ import annotations
 
 from .. import foreign_errors
-from ..counters import FIRST_THREAD
+from ..counters import FIRST_THREAD, TAKES_TURNS
 from ..real import time
 from ..stand_ins import after, replace
 from .part_time import DIRECT, MOST_COST, PartTime, is_enrolled, rarer_after, thread_begins
@@ -55,8 +57,8 @@ class ThreadTurns:
             self._wait()
 
     def _look(self, thread: int) -> None:
-        is_of_threads = self._counter.is_elsewhere or not thread
-        if not (is_enrolled(self._turns) and is_of_threads):
+        has_no_turns = self._counter.is_elsewhere or not thread or thread != TAKES_TURNS[0]
+        if not (is_enrolled(self._turns) and has_no_turns):
             self._wait()
         elif self._turns.way == DIRECT and self._begun is not None and thread:
             # A turn of the main thread has come first: these are calls that were counted directly since.

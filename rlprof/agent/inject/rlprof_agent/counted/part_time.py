@@ -13,7 +13,7 @@ import sys
 from _thread import allocate_lock
 
 from .. import layout
-from ..counters import ThreadShare, so_far
+from ..counters import FIRST_THREAD, TAKES_TURNS, ThreadShare, so_far
 from ..real import os, time
 from .call_costs import HEEDING, IN_BETWEEN, LOOKING, longer_ns
 
@@ -54,6 +54,8 @@ _OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
 """Changes of the way after which they become rarer, by the fifth power: 1000 take two days. From Python 3.13 on attributes of a class that
 was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
 """
+_MOST_ENDS = 1_000
+"""Changes of the way up to which the end of turns is one, too: a program may block signals at each of its steps."""
 AT_ONCE = 10
 """Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 10 to 30 µs."""
 _OF_THE_LAST = 0.2
@@ -102,7 +104,8 @@ def turn(own_ns: int) -> None:
 
 
 def begin() -> None:
-    """Count all calls: no turns are told for now, or one was cut."""
+    """Count all calls until the first turn has ended: stacks are taken from here on, or one was cut."""
+    TAKES_TURNS[0] = FIRST_THREAD
     for each in _all:
         each.begin()
 
@@ -115,10 +118,11 @@ def thread_begins() -> None:
 
 
 def end_turns() -> None:
-    """No stacks are taken any more: count directly where that is known to be right, for looks would cost too much for good."""
+    """No stacks are taken for now: looks would cost too much for good. Calls tell of themselves as those of threads do, and so do reads of tensors."""
+    TAKES_TURNS[0] = 0
     for each in _ever:
-        if is_enrolled(each) and each.way == LOOKS and each.is_clear:
-            each.put(DIRECT)
+        if is_enrolled(each):
+            each.end_turns()
 
 
 def forget_what_is_left() -> None:
@@ -215,6 +219,13 @@ class PartTime:
         self.put(LOOKS)
         self._is_whole = False
         self._turns_ns, self._until_sum = 0, 1
+
+    def end_turns(self) -> None:
+        """Count directly where that is known to be right, for nobody tells of turns any more."""
+        if self.changes < _MOST_ENDS and self.is_clear:
+            self.put(DIRECT)
+        elif self.way != DIRECT:
+            self.begin()
 
     def forget_what_is_left(self) -> None:
         self._lock = allocate_lock()  # The thread that held it is not there.

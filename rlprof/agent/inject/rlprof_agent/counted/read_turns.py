@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from .. import foreign_errors, layout
-from ..counters import FIRST_THREAD
+from ..counters import TAKES_TURNS
 from . import part_time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -64,7 +64,7 @@ class ReadTurns:
     def read_in(self, thread: int) -> None:
         """As many reads as ``left`` said were made, the last one in ``thread``."""
         self.left[0] = _READS
-        if thread == FIRST_THREAD or not part_time.is_enrolled(self):
+        if thread == TAKES_TURNS[0] or not part_time.is_enrolled(self) or _has_gpu():
             return
         self._are_of_others = True
         self._pace.clear()
@@ -92,7 +92,7 @@ class ReadTurns:
         self._count(reads=is_counted, copies=is_counted)
 
     def turn(self, own_ns: int) -> None:
-        if getattr(sys.modules.get("torch.cuda"), "_initialized", False):
+        if _has_gpu():
             # Those on a GPU are waited for: each counts, and takes longer than its counting.
             self.begin()
         elif not self._are_counted[0]:
@@ -160,3 +160,8 @@ class ReadTurns:
             for each in self._sites
             for first in set(each.slots.values())
         }
+
+
+def _has_gpu() -> bool:
+    """Tell whether the program has begun to use one."""
+    return bool(getattr(sys.modules.get("torch.cuda"), "_initialized", False))
