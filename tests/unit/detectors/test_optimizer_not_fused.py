@@ -8,6 +8,7 @@ from rlprof.detectors.optimizer_not_fused import (
     ADAM_REMOVABLE,
     DETECTOR,
     MIN_SHARE,
+    RMSPROP_REMOVABLE,
     SGD_REMOVABLE,
 )
 from rlprof.model.finding import Confidence, Finding
@@ -113,15 +114,45 @@ def test_silent_where_gradients_go_through_the_step():
     assert found(a_training(4.0), differentiable) == []
 
 
-@pytest.mark.parametrize(("momentum", "is_one"), [("momentum=0.9", True), ("lr=1e-3", False)])
-def test_finds_sgd_only_with_momentum(momentum, is_one):
-    text = TRAIN.text.replace("Adam(", "SGD(").replace("lr=3e-4", momentum)
+TORCHS = Script(
+    f"{SITE}/torch/optim/sgd.py",
+    """
+    def _single_tensor_sgd(params, grads, buffers, *, lr, momentum):
+        for i, param in enumerate(params):
+            grad = grads[i]
+            if momentum != 0:
+                buffers[i].mul_(momentum).add_(grad)
+            param.add_(grad, alpha=-lr)
+    """,
+)
+BY_NAME = TRAIN.text.replace("torch.optim.Adam", "getattr(torch.optim, config.name)")
 
-    removable = [
-        finding.savings[0].removable for finding in found(a_training(4.0, kind="sgd"), text)
-    ]
 
+@pytest.mark.parametrize("text", [TRAIN.text.replace("Adam(", "SGD("), BY_NAME])
+@pytest.mark.parametrize(("seen", "is_one"), [("mul_(momentum)", True), ("param.add_", False)])
+def test_finds_sgd_where_torch_was_seen_to_work_on_its_momentum(text, seen, is_one):
+    run = a_training(4.0, kind="sgd", inner=TORCHS.at(seen, "_single_tensor_sgd"))
+
+    findings = detect(DETECTOR, run, Script("train.py", text), TORCHS)
+
+    removable = [finding.savings[0].removable for finding in findings]
     assert removable == ([SGD_REMOVABLE] if is_one else [])
+
+
+def test_of_rmsprop_all_are_asked_for_at_once_in_another_way():
+    text = TRAIN.text.replace("Adam(", "RMSprop(")
+
+    (finding,) = found(a_training(4.0, kind="rmsprop"), text)
+
+    assert finding.savings[0].removable == RMSPROP_REMOVABLE
+    assert finding.evidence[2].startswith("it is made without foreach=True")
+    assert finding.fix.startswith("Make it with foreach=True")
+
+
+def test_silent_on_rmsprop_that_goes_over_all_at_once():
+    run = a_training(4.0, kind="rmsprop", inner=FUSED.replace("_fused_", "_multi_tensor_"))
+
+    assert found(run, TRAIN.text.replace("Adam(", "RMSprop(")) == []
 
 
 def test_silent_just_under_its_threshold():
