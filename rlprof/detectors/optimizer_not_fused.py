@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime
@@ -24,8 +24,10 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import wants_more_cores
 from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
+from rlprof.source.value import Value
+from rlprof.source.values import Values
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
-from rlprof.syntax.nodes import calls_in, names_in
+from rlprof.syntax.nodes import calls_in
 from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration
 
@@ -107,6 +109,7 @@ FUSED_LAUNCHES: Final = calibrated(
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
     lines = UserLines.of(profile)
+    values = Values(profile.values)
     made = {
         (file, call.line): call
         for file, text in profile.sources.items()
@@ -117,16 +120,11 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     time = LineTime(profile, lines)
     for step in tree.topmost(_is_step):
         kind = _kind(tree.frame(step))
-        loops = [
-            node for node in tree.subtree(step) if tree.frame(node).function.startswith(_ONE_BY_ONE)
-        ]
-        if not loops or not _can_be_fused(kind, made.values()):
-            continue
-        # Without momentum a fused one saves nothing.
-        if kind == "sgd" and not any(_has_momentum(lines, tree.frame(node)) for node in loops):
+        owner = lines.owner(step)
+        stepped = _seen_at(lines, values, owner, kind) or made.values()
+        if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, stepped):
             continue
         makers.add(_library_around(tree, step, lines))
-        owner = lines.owner(step)
         # What a closure does is the user's.
         nodes = {node for node in tree.subtree(step) if lines.owner(node) == owner}
         claimed[kind] |= nodes
@@ -218,15 +216,36 @@ def _kind(frame: Frame) -> str:
     return file_name(frame.file).removesuffix(".py")
 
 
-def _can_be_fused(kind: str, made: Iterable[OptimizerCall]) -> bool:
-    """Tell whether a fused one would do the same: torch has none that is differentiable."""
-    return not any(call.says("differentiable") for call in made if call.name in _KINDS[kind].names)
+def _goes_one_by_one(tree: CallTree, step: int) -> bool:
+    return any(tree.frame(node).function.startswith(_ONE_BY_ONE) for node in tree.subtree(step))
 
 
-def _has_momentum(lines: UserLines, frame: Frame) -> bool:
-    """Tell whether torch was seen at what it does of its loop only with momentum, however the optimizer was made."""
-    statement = lines.statement(frame)
-    return statement is not None and "momentum" in names_in(*statement.conditions)
+def _can_be_fused(kind: str, made: Iterable[HasSettings]) -> bool:
+    """Tell whether a fused one would do the same, and save time: torch has none that is differentiable."""
+    ours = [each for each in made if each.name in _KINDS[kind].names]
+    if any(each.says("differentiable") for each in ours):
+        return False
+    return kind != "sgd" or any(each.says("momentum") for each in ours)
+
+
+def _seen_at(lines: UserLines, values: Values, owner: int, kind: str) -> list[SeenOptimizer]:
+    """Return the optimizers of a kind that the line which steps one was seen to have, however they were made."""
+    frame = lines.tree.frame(owner) if owner != NO_PARENT else None
+    statement = lines.statement(frame) if frame else None
+    known = values.of(frame.file, statement).values() if frame and statement else ()
+    return [
+        SeenOptimizer(name, value)
+        for value in known
+        if (name := _class_in_torch(value)) in _KINDS[kind].names
+    ]
+
+
+def _class_in_torch(value: Value) -> str:
+    """The class of torch's that an optimizer is of, or is derived from; empty for what is none, or was not looked into."""
+    is_one = any(setting in value.fields for setting in ("momentum", "differentiable"))
+    return next(
+        (last for name in value.bases if is_one and (last := name.rpartition(".")[2]) in _NAMES), ""
+    )
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
@@ -265,6 +284,24 @@ class OptimizerCall:
         """Tell whether an option is given, and not as nothing, zero or False."""
         value = self.options.get(option)
         return value is not None and not (isinstance(value, ast.Constant) and not value.value)
+
+
+class HasSettings(Protocol):
+    """An optimizer: as it is made in a file, or as it was seen."""
+
+    @property
+    def name(self) -> str: ...
+    def says(self, option: str) -> bool: ...
+
+
+class SeenOptimizer(NamedTuple):
+    name: str
+    """Of its class in torch."""
+    value: Value
+
+    def says(self, option: str) -> bool:
+        """Tell whether it was seen to have an option on."""
+        return self.value.fields.get(option) == "1"
 
 
 @lru_cache(maxsize=PARSED_FILES)

@@ -114,29 +114,45 @@ def test_silent_where_gradients_go_through_the_step():
     assert found(a_training(4.0), differentiable) == []
 
 
-TORCHS = Script(
-    f"{SITE}/torch/optim/sgd.py",
-    """
-    def _single_tensor_sgd(params, grads, buffers, *, lr, momentum):
-        for i, param in enumerate(params):
-            grad = grads[i]
-            if momentum != 0:
-                buffers[i].mul_(momentum).add_(grad)
-            param.add_(grad, alpha=-lr)
-    """,
-)
+@pytest.mark.parametrize(("momentum", "is_one"), [("momentum=0.9", True), ("lr=1e-3", False)])
+def test_finds_sgd_only_with_momentum(momentum, is_one):
+    text = TRAIN.text.replace("Adam(", "SGD(").replace("lr=3e-4", momentum)
+
+    removable = [
+        finding.savings[0].removable for finding in found(a_training(4.0, kind="sgd"), text)
+    ]
+
+    assert removable == ([SGD_REMOVABLE] if is_one else [])
+
+
+SGD = "type=torch.optim.sgd.SGD bases=torch.optim.optimizer.Optimizer"
 BY_NAME = TRAIN.text.replace("torch.optim.Adam", "getattr(torch.optim, config.name)")
 
 
-@pytest.mark.parametrize("text", [TRAIN.text.replace("Adam(", "SGD("), BY_NAME])
-@pytest.mark.parametrize(("seen", "is_one"), [("mul_(momentum)", True), ("param.add_", False)])
-def test_finds_sgd_where_torch_was_seen_to_work_on_its_momentum(text, seen, is_one):
-    run = a_training(4.0, kind="sgd", inner=TORCHS.at(seen, "_single_tensor_sgd"))
+@pytest.mark.parametrize(
+    ("seen", "is_one"),
+    [
+        (f"{SGD} momentum=1 differentiable=0", True),
+        (f"{SGD} momentum=0 differentiable=0", False),
+        (f"{SGD} momentum=1 differentiable=1", False),
+        (
+            "type=train.Own bases=torch.optim.sgd.SGD,torch.optim.optimizer.Optimizer momentum=1",
+            True,
+        ),
+        (SGD, False),
+    ],
+)
+def test_knows_momentum_by_the_optimizer_however_it_is_made(seen, is_one):
+    run = a_training(4.0, kind="sgd").sees(STEP, optimizer=seen)
 
-    findings = detect(DETECTOR, run, Script("train.py", text), TORCHS)
+    assert bool(found(run, BY_NAME)) == is_one
 
-    removable = [finding.savings[0].removable for finding in findings]
-    assert removable == ([SGD_REMOVABLE] if is_one else [])
+
+def test_goes_by_the_optimizer_that_steps_and_not_by_another_that_is_made():
+    text = TRAIN.text.replace("Adam(", "SGD(").replace("lr=3e-4", "momentum=0.9")
+    run = a_training(4.0, kind="sgd").sees(STEP, optimizer=f"{SGD} momentum=0 differentiable=0")
+
+    assert found(run, text) == []
 
 
 def test_of_rmsprop_all_are_asked_for_at_once_in_another_way():
