@@ -232,13 +232,21 @@ def optimizer_steps() -> Iterator[Replacement]:
             ("SGD, momentum", torch.optim.SGD, {"momentum": 0.9}),
             ("SGD", torch.optim.SGD, {}),
             ("Adagrad", torch.optim.Adagrad, {}),
+            ("RMSprop", torch.optim.RMSprop, {}),
+            (
+                "RMSprop, centered, momentum",
+                torch.optim.RMSprop,
+                {"centered": True, "momentum": 0.9},
+            ),
         ):
             steps = []
-            for fused in (None, True):
+            # torch has no fused RMSprop.
+            option = "foreach" if make is torch.optim.RMSprop else "fused"
+            for is_one in (None, True):
                 own = copy.deepcopy(trained)
                 for parameter in own.parameters():
                     parameter.grad = 0.01 * torch.randn_like(parameter)
-                steps.append(make(own.parameters(), lr=1e-5, fused=fused, **options).step)
+                steps.append(make(own.parameters(), lr=1e-5, **{option: is_one}, **options).step)
             yield Replacement("optimizer-not-fused", f"{name}, {what}", *steps)
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.logging_calls import (
+from rlprof.detectors.recognisers.log_messages import (
+    BEHIND,
     QUIET_LEVELS,
     UNREAD,
     EagerMessage,
     eager_messages,
-    find_wrappers,
     unread_messages,
+    working_calls,
 )
+from rlprof.detectors.recognisers.logging_calls import find_wrappers
 from rlprof.detectors.recognisers.output import emitting_nodes, find_output, is_logging_file
 from rlprof.detectors.recognisers.text_takers import KEPT
 from rlprof.detectors.recognisers.unread_text import FORMATTERS
@@ -26,10 +27,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.source.message_values import MessageValues
 from rlprof.source.values import Values
-from rlprof.syntax.module import SourceModule, Statement, called_name
-from rlprof.syntax.nodes import calls_in
 from rlprof.units import percent
 
 _MAKE_TEXT = FORMATTERS | {"__str__", "__repr__", "__format__"}
@@ -122,6 +120,8 @@ class _Collector:
         builds = self._tree.frame(node).line in message.lines
         if builds:
             cost.weights[line] += self._claim(cost.own, [node])
+        elif node in self._emitting:
+            cost.emits = True
         for child in self._tree.children(node):
             frame = self._tree.frame(child)
             if is_logging_file(frame.file) or last_name(frame.function) == message.callee_name:
@@ -214,6 +214,19 @@ def _of_nobody(
             fix="Leave it out, or make the text where somebody reads it: keep the array itself until then."
             f"{_to_be_kept(wasted)}",
             confidence=Confidence.BOUNDED,
+        )
+        return
+    if heaviest.level == BEHIND:
+        yield Finding(
+            title=f"text is made also when nothing prints it ({_place(weights)})",
+            savings=_savings(profile.steady, wasted, interval),
+            locations=lines.locations(weights, whole),
+            evidence=(
+                f"{percent(total / whole)} of the steady time makes text",
+                f"it is printed only behind a test, {heaviest.condition}, and was not seen to be",
+            ),
+            fix=f"Make the text behind the same test.{_to_be_kept(wasted)}",
+            confidence=_confidence(wasted, interval),
         )
         return
     yield Finding(
@@ -339,42 +352,6 @@ def _savings(
             kept = 1.0 if site.working else kept  # C may have done it.
             savings.append(Saving(frozenset(cost.own), Range(1.0 - kept, 1.0)))
     return tuple(savings)
-
-
-def working_calls(
-    file: str, module: SourceModule, message: EagerMessage, values: Values
-) -> frozenset[str]:
-    """Return what is called for a message and may do more than compute, as it is written."""
-    statements = dict.fromkeys(
-        statement for line in sorted(message.lines) for statement in module.statements_at(line)
-    )
-    return frozenset(
-        ast.unparse(call.func)
-        for statement in statements
-        for value in _made(statement, message)
-        for call in MessageValues(module, statement, values.of(file, statement)).working_calls(
-            value
-        )
-        if called_name(call) not in message.other_calls
-    )
-
-
-def _made(statement: Statement, message: EagerMessage) -> Iterator[ast.expr]:
-    """Yield what a statement makes for the message: all that the logging call is given, or the value that is kept for it."""
-    for expression in statement.expressions():
-        calls = list(calls_in(expression))
-        logging = [call for call in calls if _logs(call, message)]
-        for call in logging:
-            yield from call.args
-            yield from (keyword.value for keyword in call.keywords)
-        if not logging:
-            yield expression
-
-
-def _logs(call: ast.Call, message: EagerMessage) -> bool:
-    return message.callee in (ast.unparse(call.func), called_name(call)) or (
-        called_name(call) == message.callee_name
-    )
 
 
 def makes_text(frame: Frame) -> bool:

@@ -84,7 +84,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         evidence=(
             time.share_spent("in networks called from there"),
             "the source shows no torch.no_grad() or inference_mode() around the calls",
-            "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
+            "what they give is only read (argmax, item, sample, detach): nothing can go back through it",
         ),
         fix="with torch.no_grad(): (or torch.inference_mode()) around "
         + ("the rollout, or as decorator of the function that acts." if acts else "these calls."),
@@ -192,12 +192,21 @@ class _Search:
             self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
             for node in self._tree.subtree(entry)
             if self.graphs.lines.is_yours(frame := self._tree.frame(node))
-            for callee in {self._called(child) for child in self._tree.children(node)}
+            for callee in {
+                self._called(child)
+                for child in self._tree.children(node)
+                if not _finds_a_layer(self._tree.frame(child))
+            }
         )
 
     def _called(self, node: int) -> str:
         frame = self._tree.frame(node)
         return "" if asks_network(frame) else last_name(frame.function)
+
+
+def _finds_a_layer(frame: Frame) -> bool:
+    """Tell what ``self.layer`` of a network calls: it gives no graph."""
+    return bool(_LAYERS.search(frame.file)) and last_name(frame.function) == "__getattr__"
 
 
 def _is_followed(frame: Frame) -> bool:

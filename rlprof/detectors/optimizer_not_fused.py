@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime
@@ -24,6 +24,8 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import wants_more_cores
 from rlprof.source.lines import Line, UserLines, file_name, last_name, short_place
+from rlprof.source.value import Value
+from rlprof.source.values import Values
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
 from rlprof.syntax.nodes import calls_in
 from rlprof.syntax.origin import installed_package
@@ -58,15 +60,35 @@ ADAGRAD_REMOVABLE: Final = calibrated(
 )
 """The same of Adagrad."""
 
-_STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad)\.py$")
+RMSPROP_REMOVABLE: Final = calibrated(
+    Range(0.0, 0.43),
+    unit="part of a step",
+    source="benchmarks/replacements.py, torch 2.13 on one thread: 0.57 to 0.80 is left of two and of nine layers of 64, all of larger ones",
+    date="2026-11-29",
+)
+"""What ``foreach=True`` saves of RMSprop, of which torch has no fused one."""
+
+_STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad|rmsprop)\.py$")
 _ONE_BY_ONE: Final = "_single_tensor_"
+
+
+class _Kind(NamedTuple):
+    names: frozenset[str]
+    """As its classes are called."""
+    removable: Range
+    option: str = "fused"
+    """With it, it goes over all parameters at once."""
+
+
 _KINDS: Final = {
-    "adam": (frozenset({"Adam", "AdamW"}), ADAM_REMOVABLE),
-    "adamw": (frozenset({"AdamW"}), ADAM_REMOVABLE),
-    "sgd": (frozenset({"SGD"}), SGD_REMOVABLE),
-    "adagrad": (frozenset({"Adagrad"}), ADAGRAD_REMOVABLE),
+    "adam": _Kind(frozenset({"Adam", "AdamW"}), ADAM_REMOVABLE),
+    "adamw": _Kind(frozenset({"AdamW"}), ADAM_REMOVABLE),
+    "sgd": _Kind(frozenset({"SGD"}), SGD_REMOVABLE),
+    "adagrad": _Kind(frozenset({"Adagrad"}), ADAGRAD_REMOVABLE),
+    "rmsprop": _Kind(frozenset({"RMSprop"}), RMSPROP_REMOVABLE, "foreach"),
 }
-"""How optimizers are called and what a fused one saves, by the file of torch that they are in."""
+"""By the file of torch that they are in."""
+_NAMES: Final = frozenset[str]().union(*(kind.names for kind in _KINDS.values()))
 
 
 TORCH_THREADS: Final = 0.05
@@ -87,6 +109,7 @@ FUSED_LAUNCHES: Final = calibrated(
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
     lines = UserLines.of(profile)
+    values = Values(profile.values)
     made = {
         (file, call.line): call
         for file, text in profile.sources.items()
@@ -97,10 +120,11 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     time = LineTime(profile, lines)
     for step in tree.topmost(_is_step):
         kind = _kind(tree.frame(step))
-        if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, made.values()):
+        owner = lines.owner(step)
+        stepped = _seen_at(lines, values, owner, kind) or made.values()
+        if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, stepped):
             continue
         makers.add(_library_around(tree, step, lines))
-        owner = lines.owner(step)
         # What a closure does is the user's.
         nodes = {node for node in tree.subtree(step) if lines.owner(node) == owner}
         claimed[kind] |= nodes
@@ -108,11 +132,11 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         time.add(line, tree.cost_of(nodes).wall_us, nodes)
     if not time.is_worth(MIN_SHARE):
         return
-    names = {name for kind in claimed for name in _KINDS[kind][0]}
+    options = {name: _KINDS[kind].option for kind in claimed for name in _KINDS[kind].names}
     places = [
         Line(file, line, "")
         for (file, line), call in sorted(made.items())
-        if call.name in names and not call.says("fused")
+        if call.name in options and not call.says(options[call.name])
     ]
     has_no_core = _waits_for_its_threads(profile.load)
     yield Finding(
@@ -120,7 +144,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         savings=tuple(
             Saving(
                 frozenset(nodes),
-                Range(0.0, _KINDS[kind][1].high) if has_no_core else _KINDS[kind][1],
+                Range(0.0, _KINDS[kind].removable.high) if has_no_core else _KINDS[kind].removable,
             )
             for kind, nodes in sorted(claimed.items())
         ),
@@ -128,7 +152,10 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         evidence=(
             time.share_spent("in its steps"),
             f"time was seen in {_ONE_BY_ONE}{min(claimed)}, torch's loop over the parameters",
-            *(f"it is made without fused=True ({short_place(place)})" for place in places[:1]),
+            *(
+                f"it is made without {options[made[place.file, place.line].name]}=True ({short_place(place)})"
+                for place in places[:1]
+            ),
             *(
                 [
                     "the cores are full: a fused step is shared by torch's threads, which wait for each other there"
@@ -136,7 +163,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
                 * has_no_core
             ),
         ),
-        fix=_fix("" if places else max(makers)),
+        fix=_fix("" if places else max(makers), frozenset(options.values())),
         confidence=Confidence.MEASURED if places and not has_no_core else Confidence.BOUNDED,
     )
 
@@ -160,17 +187,24 @@ def _library_around(tree: CallTree, step: int, lines: UserLines) -> str:
     return installed_package(tree.frame(current).file)
 
 
-def _fix(library: str) -> str:
+def _fix(library: str, options: frozenset[str]) -> str:
     """In a library that makes the optimizer there is no call to add an option to."""
+    option = max(options)
+    since = (
+        "on the CPU since torch 2.4"
+        if option == "fused"
+        else "on the CPU only where it is asked for"
+    )
+    rest = " RMSprop has no fused one: foreach=True." * (len(options) > 1)
     if not library:
         return (
-            "Make it with fused=True (on the CPU since torch 2.4): one call for all parameters. The numbers are "
-            "the same but for rounding."
+            f"Make it with {option}=True ({since}): one call for all parameters. The numbers are "
+            f"the same but for rounding.{rest}"
         )
     return (
-        f"{library} makes it. Before the training, switch it (on the CPU since torch 2.4): for group in "
-        'optimizer.param_groups: group["fused"] = True. That is one call for all parameters, and the same numbers '
-        "but for rounding."
+        f"{library} makes it. Before the training, switch it ({since}): for group in "
+        f'optimizer.param_groups: group["{option}"] = True. That is one call for all parameters, and the same numbers '
+        f"but for rounding.{rest}"
     )
 
 
@@ -186,13 +220,32 @@ def _goes_one_by_one(tree: CallTree, step: int) -> bool:
     return any(tree.frame(node).function.startswith(_ONE_BY_ONE) for node in tree.subtree(step))
 
 
-def _can_be_fused(kind: str, made: Iterable[OptimizerCall]) -> bool:
+def _can_be_fused(kind: str, made: Iterable[HasSettings]) -> bool:
     """Tell whether a fused one would do the same, and save time: torch has none that is differentiable."""
-    names, _ = _KINDS[kind]
-    calls = [call for call in made if call.name in names]
-    if any(call.says("differentiable") for call in calls):
+    ours = [each for each in made if each.name in _KINDS[kind].names]
+    if any(each.says("differentiable") for each in ours):
         return False
-    return kind != "sgd" or any(call.says("momentum") for call in calls)
+    return kind != "sgd" or any(each.says("momentum") for each in ours)
+
+
+def _seen_at(lines: UserLines, values: Values, owner: int, kind: str) -> list[SeenOptimizer]:
+    """Return the optimizers of a kind that the line which steps one was seen to have, however they were made."""
+    frame = lines.tree.frame(owner) if owner != NO_PARENT else None
+    statement = lines.statement(frame) if frame else None
+    known = values.of(frame.file, statement).values() if frame and statement else ()
+    return [
+        SeenOptimizer(name, value)
+        for value in known
+        if (name := _class_in_torch(value)) in _KINDS[kind].names
+    ]
+
+
+def _class_in_torch(value: Value) -> str:
+    """The class of torch's that an optimizer is of, or is derived from; empty for what is none, or was not looked into."""
+    is_one = any(setting in value.fields for setting in ("momentum", "differentiable"))
+    return next(
+        (last for name in value.bases if is_one and (last := name.rpartition(".")[2]) in _NAMES), ""
+    )
 
 
 def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
@@ -233,17 +286,31 @@ class OptimizerCall:
         return value is not None and not (isinstance(value, ast.Constant) and not value.value)
 
 
+class HasSettings(Protocol):
+    """An optimizer: as it is made in a file, or as it was seen."""
+
+    @property
+    def name(self) -> str: ...
+    def says(self, option: str) -> bool: ...
+
+
+class SeenOptimizer(NamedTuple):
+    name: str
+    """Of its class in torch."""
+    value: Value
+
+    def says(self, option: str) -> bool:
+        """Tell whether it was seen to have an option on."""
+        return self.value.fields.get(option) == "1"
+
+
 @lru_cache(maxsize=PARSED_FILES)
 def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
     """The optimizers that ``text`` makes, by line; none when it cannot be read."""
     module = parse(text) if "torch" in text else None
     if module is None:
         return ()
-    calls = [
-        call
-        for call in calls_in(module.tree)
-        if called_name(call) in ("Adam", "AdamW", "SGD", "Adagrad")
-    ]
+    calls = [call for call in calls_in(module.tree) if called_name(call) in _NAMES]
     return tuple(
         OptimizerCall(
             called_name(optimizer),

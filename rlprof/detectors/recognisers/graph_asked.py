@@ -230,6 +230,8 @@ class Scope:
     """Attributes that have no graph."""
     strangers_keep: bool
     """True if functions that nothing is known of are taken to keep what they are given."""
+    detached: frozenset[str]
+    """Attributes with lists from which nothing is learned."""
 
 
 def scope_of(
@@ -238,6 +240,7 @@ def scope_of(
     networks: frozenset[str],
     *,
     strangers_keep: bool,
+    detached: frozenset[str] = frozenset(),
 ) -> Scope:
     body: Sequence[ast.stmt] = function.node.body if function else module.tree.body
     nodes = list(_own_nodes(body))
@@ -263,6 +266,7 @@ def scope_of(
         networks=networks | _made(module),
         cuts=_cuts(module),
         strangers_keep=strangers_keep,
+        detached=detached,
     )
 
 

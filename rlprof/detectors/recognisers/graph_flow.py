@@ -367,8 +367,14 @@ class Flow:
             and function.value.id in self._scope.fresh
         ):
             self._fill(function.value.id)
-        else:
+        elif not self._is_detached(function):
             self._keep()
+        return False
+
+    def _is_detached(self, stores: ast.expr) -> bool:
+        match stores:
+            case ast.Attribute(value=ast.Attribute(attr=name), attr="append"):
+                return name in self._scope.detached
         return False
 
     def _keeps_nothing(self, call: ast.Call) -> bool:

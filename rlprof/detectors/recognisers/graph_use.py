@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, scope_of
+from rlprof.detectors.recognisers.detached_lists import detached_lists
+from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, Scope, scope_of
 from rlprof.detectors.recognisers.graph_flow import Flow
 from rlprof.syntax.module import Function, SourceModule, called_name, parse
 from rlprof.syntax.nodes import positional_of
@@ -40,7 +41,10 @@ class GraphUses:
         written.
         """
         self._sources = sources
-        self._functions = OwnFunctions((sources if own is None else own).items())
+        texts = sources if own is None else own
+        self._functions = OwnFunctions(texts.items())
+        modules = (parse(text) for text in texts.values())
+        self._detached = detached_lists(module for module in modules if module)
         self._networks = networks or {}
         self._at: dict[tuple[str, int, str, bool], GraphUse] = {}
         self._of: dict[_Entered, GraphUse] = {}
@@ -79,13 +83,21 @@ class GraphUses:
             self._functions.has,
         )
         function = calls[0].function
-        scope = scope_of(module, function, self._seen_in(file), strangers_keep=strangers_keep)
+        scope = self._scope(module, function, file, strangers_keep)
         flow = Flow(scope, asked, frozenset(), self._of_call)
         use = flow.follow(function.node.body if function else module.tree.body)
         return use if flow.was_seen else GraphUse.KEPT
 
-    def _seen_in(self, file: str) -> frozenset[str]:
-        return self._networks.get(file, frozenset())
+    def _scope(
+        self, module: SourceModule, function: Function | None, file: str, strangers_keep: bool
+    ) -> Scope:
+        return scope_of(
+            module,
+            function,
+            self._networks.get(file, frozenset()),
+            strangers_keep=strangers_keep,
+            detached=self._detached,
+        )
 
     def _of_call(
         self, call: ast.Call, receiver: bool, held: Sequence[ast.expr], strangers_keep: bool
@@ -113,9 +125,7 @@ class GraphUses:
             self._is_guess = True
             return GraphUse.KEPT
         self._running.append(key)
-        scope = scope_of(
-            own.module, own.function, self._seen_in(own.file), strangers_keep=strangers_keep
-        )
+        scope = self._scope(own.module, own.function, own.file, strangers_keep)
         use = Flow(scope, AskedAtLine(), given, self._of_call).follow(own.function.node.body)
         self._running.pop()
         if not (self._is_guess and self._running):

@@ -1,10 +1,9 @@
-"""Logging calls in a source file, and the work done for their messages before they are called."""
+"""Logging calls in a source file, and the functions that pass messages on to them."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,28 +17,16 @@ from rlprof.detectors.recognisers.text_takers import (
     conditional_takers,
     names_in,
 )
-from rlprof.detectors.recognisers.unread_text import builds_text, is_eager_text, unread_texts
 from rlprof.libraries.questions import is_of_log_records
 from rlprof.source.values import Callee, Values, callee
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import (
-    Function,
     SourceModule,
     Statement,
-    assigned_variable,
     called_name,
 )
-from rlprof.syntax.nodes import calls_in, lines_of, positional_of, targets_of
+from rlprof.syntax.nodes import lines_of, positional_of, targets_of
 
-QUIET_LEVELS: Final = frozenset({"trace", "debug"})
-"""Off unless somebody turns them on."""
-
-UNREAD: Final = "unread"
-"""Level of text that nothing reads."""
-
-_CHEAP_CALLS: Final = frozenset(
-    {"len", "int", "float", "bool", "round", "abs", "type", "id", "time", "perf_counter", "getpid"}
-)
 _SINKS: Final = frozenset({"print", "write", "writelines", "append", "put", "send", "add_text"})
 _LOGGER_NAME: Final = re.compile(r"(^|_)(log|logs|lgr)$|logg(er|ers|ing)", re.IGNORECASE)
 _LOGGER_MAKER: Final = re.compile(r"logger(adapter)?$", re.IGNORECASE)
@@ -51,27 +38,7 @@ _LEVEL_TESTS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class EagerMessage:
-    """A message that is built whether or not its logging call wants it."""
-
-    callee: str
-    """The call as written: ``self.logger.debug``."""
-    callee_name: str
-    """Its last name, as a frame would have it: ``debug``."""
-    level: str
-    """One of ``LEVELS``, ``KEPT`` or ``UNREAD``."""
-    lines: frozenset[int]
-    """Where the message is built."""
-    call_lines: frozenset[int]
-    """Where the logging calls are that take it: the same lines, or later ones."""
-    other_calls: frozenset[str]
-    """Last names of calls on ``lines`` that are no part of the message."""
-    condition: str = ""
-    """On which the function uses it, where it is one of the user's."""
-
-
-@dataclass(frozen=True, slots=True)
-class _LogCall:
+class LogCall:
     node: ast.Call
     statement: Statement
     level: str
@@ -112,29 +79,9 @@ def find_wrappers(modules: Mapping[str, SourceModule]) -> Wrappers:
             return found
 
 
-def eager_messages(
-    file: str, module: SourceModule, wrappers: Wrappers, values: Values
-) -> tuple[EagerMessage, ...]:
-    """Every message of ``file`` that is built before its logging call can refuse it."""
-    calls = [call for call in _log_calls(module, wrappers, file, values) if not _is_guarded(call)]
-    found = [message for call in calls if (message := _in_the_call(call)) is not None]
-    found.extend(_built_before(module, calls))
-    return tuple(found)
-
-
-def unread_messages(modules: Mapping[str, SourceModule]) -> Iterator[tuple[str, EagerMessage]]:
-    """Yield the texts that nothing in the run's files reads, with their file."""
-    for file, unread in unread_texts(modules).items():
-        for text in unread:
-            inside = {called_name(node) for made in text.texts for node in calls_in(made)}
-            lines = frozenset[int]().union(*map(lines_of, text.texts))
-            others = _other_calls(text.statement, inside)
-            yield file, EagerMessage(text.where, "", UNREAD, lines, lines, others)
-
-
-def _log_calls(
+def log_calls(
     module: SourceModule, wrappers: Wrappers, file: str = "", values: Values | None = None
-) -> list[_LogCall]:
+) -> list[LogCall]:
     loggers = _logger_names(module)
     found = []
     for statement in module.statements:
@@ -144,9 +91,9 @@ def _log_calls(
             called = callee(call, known, module)
             own = wrappers.of(call, called)
             if own is not None:
-                found.append(_LogCall(call, statement, own.level, own.function.node.name, own))
+                found.append(LogCall(call, statement, own.level, own.function.node.name, own))
             elif level := _level(call, called, loggers, wrappers):
-                found.append(_LogCall(call, statement, level, level))
+                found.append(LogCall(call, statement, level, level))
     return found
 
 
@@ -223,7 +170,7 @@ def _imported_loggers(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     yield from (name.asname or name.name for name in node.names if name.name in _LOGGER_MODULE)
 
 
-def _is_guarded(call: _LogCall) -> bool:
+def is_guarded(call: LogCall) -> bool:
     """Tell whether a test of the logger's level, or the wrapper's own, decides if the statement runs at all."""
     statement = call.statement
     if call.wrapper and call.wrapper.condition:
@@ -261,84 +208,7 @@ def _message_arguments(call: ast.Call) -> Sequence[ast.expr]:
     return [*positional, *named]
 
 
-def _in_the_call(call: _LogCall) -> EagerMessage | None:
-    arguments = call.arguments
-    eager = [
-        argument
-        for argument in arguments
-        if is_eager_text(argument)
-        or (call.is_direct and _is_work_for_a_quiet_call(argument, call.level))
-    ]
-    if not eager:
-        return None
-    inside = {called_name(node) for argument in arguments for node in calls_in(argument)}
-    return _message(call, call.lines, call.lines, _other_calls(call.statement, inside))
-
-
-def _is_work_for_a_quiet_call(argument: ast.expr, level: str) -> bool:
-    return (
-        level in QUIET_LEVELS
-        and isinstance(argument, ast.Call)
-        and called_name(argument) not in _CHEAP_CALLS
-    )
-
-
-def _message(
-    call: _LogCall, lines: frozenset[int], call_lines: frozenset[int], other: frozenset[str]
-) -> EagerMessage:
-    written = ast.unparse(call.node.func)
-    return EagerMessage(
-        written if len(written) <= 40 else called_name(call.node),
-        call.name,
-        call.level,
-        lines,
-        call_lines,
-        other,
-        call.wrapper.condition if call.wrapper else "",
-    )
-
-
-def _other_calls(statement: Statement, inside: set[str]) -> frozenset[str]:
-    return frozenset({called_name(call) for call in statement.calls()} - inside)
-
-
-def _built_before(module: SourceModule, calls: Sequence[_LogCall]) -> Iterator[EagerMessage]:
-    """Yield messages built into a variable that only logging calls of the function read."""
-    by_function: dict[int, list[_LogCall]] = defaultdict(list)
-    for call in calls:
-        by_function[id(call.statement.function)].append(call)
-    for own in by_function.values():
-        function = own[0].statement.function
-        if function is not None:
-            yield from _variables(module, function, own)
-
-
-def _variables(
-    module: SourceModule, function: Function, calls: Sequence[_LogCall]
-) -> Iterator[EagerMessage]:
-    inside = module.of_function(function)
-    takers: dict[str, list[_LogCall]] = defaultdict(list)
-    reads_in_calls: dict[str, int] = defaultdict(int)
-    for call in calls:
-        for argument in call.arguments:
-            for name in _reads(argument):
-                reads_in_calls[name] += 1
-                takers[name].append(call)
-    reads: dict[str, int] = defaultdict(int)
-    for name in _reads(function.node):
-        reads[name] += 1
-    for statement in inside:
-        name, value = assigned_variable(statement.node)
-        if reads_in_calls[name] and reads[name] == reads_in_calls[name] and builds_text(value):
-            call_lines = frozenset[int]().union(*(call.lines for call in takers[name]))
-            loudest = next(
-                (taker for taker in takers[name] if taker.level not in QUIET_LEVELS),
-                takers[name][0],
-            )
-            yield _message(loudest, frozenset(lines_of(statement.node)), call_lines, frozenset())
-
-
-def _reads(tree: ast.AST) -> Iterator[str]:
+def reads(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
@@ -346,13 +216,13 @@ def _reads(tree: ast.AST) -> Iterator[str]:
 
 def _wrappers(module: SourceModule, known: Wrappers) -> Iterator[Wrapper]:
     """Yield functions that give a parameter to a logger, or to such a function."""
-    for call in _log_calls(module, known):
+    for call in log_calls(module, known):
         function = call.statement.function
         arguments = call.arguments
         if function is None or not arguments or call.level == KEPT:
             continue
         parameters = {*positional_of(function.node)} - {"self", "cls"}
-        if parameters.intersection(_reads(arguments[0])) and _only_logs(
+        if parameters.intersection(reads(arguments[0])) and _only_logs(
             module.of_function(function)
         ):
             yield Wrapper(call.level, function)

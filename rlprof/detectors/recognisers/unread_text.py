@@ -153,6 +153,8 @@ def builds_text(value: ast.expr | None) -> bool:
     """The same of a value with a list of texts, too."""
     if isinstance(value, ast.ListComp | ast.GeneratorExp):
         return is_eager_text(value.elt)
+    if isinstance(value, ast.List):
+        return any(map(is_eager_text, value.elts))
     return value is not None and is_eager_text(value)
 
 

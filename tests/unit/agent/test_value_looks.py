@@ -121,6 +121,21 @@ def test_a_mode_of_torch_hears_of_no_look(optimizer_steps):
     assert learning["optimized"] == "1"
 
 
+def test_tells_how_an_optimizer_steps():
+    parameters = list(Network().parameters())
+    groups = [{"params": parameters[:1]}, {"params": parameters[1:], "momentum": 0.9}]
+    frame = frame_with(
+        still=torch.optim.SGD(parameters),
+        moving=torch.optim.SGD(groups),
+        adam=torch.optim.Adam(parameters),
+    )
+
+    still, moving, adam = seen(frame, "it.still", "it.moving", "it.adam")
+
+    assert (still["momentum"], moving["momentum"], moving["differentiable"]) == ("0", "1", "0")
+    assert "momentum" not in adam
+
+
 def test_tells_functions_and_classes_by_where_they_are_defined():
     function, made = seen(frame_with(f=steps, c=Network), "it.f", "it.c")
 

@@ -211,6 +211,106 @@ def test_a_kept_message_that_is_emitted_later_is_wanted():
     assert found(run, script) == []
 
 
+LINES = 'lines = []\nlines.append(f"q = {q}")\n'
+
+
+def test_lines_that_are_joined_for_the_log_alone():
+    script = a_script(LINES + 'logger.debug("\\n".join(lines))')
+    run = a_training(script, "lines.append", *FORMAT)
+
+    (finding,) = found(run, script)
+
+    assert lines_of(finding) == [script.line("lines.append")]
+    assert "out of the message" not in finding.fix
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LINES + 'logger.debug("\\n".join(lines))\nself.history.extend(lines)',
+        LINES.replace("[]", "self.lines") + 'logger.debug("\\n".join(lines))',
+        LINES.replace("lines = []\n", "") + 'logger.debug("\\n".join(lines))',
+        "global lines\n" + LINES + 'logger.debug("\\n".join(lines))',
+        LINES.replace("[]", "list(q)") + 'logger.debug("\\n".join(lines))',
+    ],
+)
+def test_lines_that_somebody_else_may_have_are_wanted(body):
+    script = a_script(body)
+    run = a_training(script, "lines.append", *FORMAT)
+
+    assert found(run, script) == []
+
+
+def of_the_module(body: str) -> tuple[Script, RunBuilder]:
+    """A script without functions, six seconds of whose ten are on the line that makes the message."""
+    script = Script("train.py", f"import logging\nlogger = logging.getLogger(__name__)\n{body}\n")
+    run = a_run("train.py", steady_s=10.0).process("main", steps=10_000)
+    run.spends(6.0, script.at("message = ", "<module>"), *FORMAT)
+    return script, run.spends(4.0, "train.py:99 <module>", ENV_STEP)
+
+
+def test_a_message_of_the_module_kept_for_the_log_alone():
+    script, run = of_the_module('while True:\n    message = f"q = {q}"\n    logger.debug(message)')
+
+    assert len(found(run, script)) == 1
+
+
+def test_a_message_of_the_module_that_a_function_reads_is_wanted():
+    script, run = of_the_module(
+        'def last():\n    return message\nwhile True:\n    message = f"q = {q}"\n    logger.debug(message)'
+    )
+
+    assert found(run, script) == []
+
+
+SPOKEN = """message = f"q = {q}"
+for name in self.names:
+    message += f"{name!r}"
+if self.verbose:
+    print(message)"""
+
+
+@pytest.mark.parametrize("piece", ["message = ", "message +="])
+def test_text_that_is_printed_only_behind_a_test(piece):
+    script = a_script(SPOKEN)
+    run = a_training(script, piece, *FORMAT)
+
+    (finding,) = found(run, script)
+
+    assert finding.title.startswith("text is made also when nothing prints it (train.py:")
+    assert "self.verbose" in finding.evidence[1]
+    assert lines_of(finding) == [script.line(piece)]
+
+
+def test_text_that_was_seen_to_be_printed_behind_a_test_is_wanted():
+    script = a_script(SPOKEN)
+    run = a_training(script, "message = ", *FORMAT)
+    run.spends(0.1, "train.py:99 main", script.at("print(", "Agent.step"))
+
+    assert found(run, script) == []
+
+
+def test_text_to_be_printed_needs_enough_samples_to_be_called_unwanted():
+    script = a_script(SPOKEN)
+
+    assert found(a_training(script, "message = ", *FORMAT, seconds=0.4), script) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'message = f"q = {q}"\nprint(message)',
+        'if self.verbose:\n    message = f"q = {q}"\n    print(message)',
+        'message = f"q = {q}"\nif self.verbose:\n    print(message)\nself.last = message',
+        'message = f"q = {q}"\nif message != self.last:\n    print(message)',
+    ],
+)
+def test_text_is_wanted_that_is_printed_wherever_it_is_made_or_used_besides(body):
+    script = a_script(body)
+
+    assert found(a_training(script, "message = ", *FORMAT), script) == []
+
+
 WRAPPER = """
 class Base:
     def say(self, message):

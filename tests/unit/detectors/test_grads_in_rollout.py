@@ -67,7 +67,7 @@ def test_names_the_line_that_acts_and_why_no_gradient_is_needed():
     assert finding.evidence == (
         "60 % of the steady time is spent in networks called from there, 6 ms a step",
         "the source shows no torch.no_grad() or inference_mode() around the calls",
-        "what they give is only read there (argmax, item, sample, detach): nothing can go back through it",
+        "what they give is only read (argmax, item, sample, detach): nothing can go back through it",
     )
     assert finding.savings[0].removable == GRAPH_REMOVABLE
 
@@ -246,6 +246,84 @@ def test_silent_where_the_network_keeps_what_is_learned_from():
     )
 
     assert found(a_training(6.0), keeping) == []
+
+
+@pytest.mark.parametrize(
+    ("below", "is_told"),
+    [
+        pytest.param(
+            f"{SITE}/torch/nn/modules/module.py:1956 Module.__getattr__", True, id="a layer"
+        ),
+        pytest.param("dqn.py:3 Network.__getattr__", False, id="a method of the program's"),
+    ],
+)
+def test_to_look_for_a_layer_keeps_nothing_of_the_answer(below, is_told):
+    run = a_training(6.0).spends(0.1, ASKING, ACT, CALL, HEAD, below)
+
+    assert bool(found(run)) == is_told
+
+
+PPO = Script(
+    "ppo.py",
+    """
+    import torch
+
+    class Memory:
+        def __init__(self):
+            self.states, self.logprobs = [], []
+
+    def act(policy, state, memory):
+        dist = policy(state)
+        action = dist.sample()
+        memory.logprobs.append(dist.log_prob(action))
+        return action.item()
+
+    def update(memory, policy, optimizer):
+        old = torch.squeeze(torch.stack(memory.logprobs, dim=0)).detach().to(device)
+        loss = (policy.evaluate(memory.states) - old).mean()
+        loss.backward()
+        optimizer.step()
+
+    def train(env, policy, memory):
+        while True:
+            state, reward = env.step(act(policy, state, memory))
+    """,
+)
+DETACHED = "torch.squeeze(torch.stack(memory.logprobs, dim=0)).detach()"
+
+
+def of_ppo(text: str) -> list[Finding]:
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    step = PPO.at("env.step", "train")
+    run.spends(6.0, step, PPO.at("dist = policy", "act"), CALL, LINEAR).spends(
+        4.0, step, "env.py:3 step"
+    )
+    return detect(DETECTOR, run, Script("ppo.py", text))
+
+
+def test_what_is_kept_for_later_and_detached_by_whoever_reads_it_needs_no_graph():
+    (finding,) = of_ppo(PPO.text)
+
+    assert lines_of(finding) == [PPO.line("dist = policy")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (DETACHED, "torch.stack(memory.logprobs)"),
+        (DETACHED, f"{DETACHED} + memory.logprobs[0]"),
+        (DETACHED, f"{DETACHED} + sum(old for old in memory.logprobs)"),
+        (DETACHED, f"{DETACHED} + vars(memory)['logprobs'][0]"),
+        (DETACHED, f"{DETACHED} + sum(getattr(memory, 'logprobs'))"),
+        (DETACHED, f"{DETACHED} + work(memory.logprobs).detach()"),
+        ("= [], []", "= [], kept"),
+        (DETACHED, "torch.zeros(3)"),
+    ],
+)
+def test_silent_where_what_is_kept_may_be_learned_from(before, after):
+    assert before in PPO.text
+
+    assert of_ppo(PPO.text.replace(before, after)) == []
 
 
 def test_a_target_of_an_update_is_not_acting_though_the_training_steps():

@@ -8,6 +8,7 @@ from rlprof.detectors.optimizer_not_fused import (
     ADAM_REMOVABLE,
     DETECTOR,
     MIN_SHARE,
+    RMSPROP_REMOVABLE,
     SGD_REMOVABLE,
 )
 from rlprof.model.finding import Confidence, Finding
@@ -122,6 +123,52 @@ def test_finds_sgd_only_with_momentum(momentum, is_one):
     ]
 
     assert removable == ([SGD_REMOVABLE] if is_one else [])
+
+
+SGD = "type=torch.optim.sgd.SGD bases=torch.optim.optimizer.Optimizer"
+BY_NAME = TRAIN.text.replace("torch.optim.Adam", "getattr(torch.optim, config.name)")
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_one"),
+    [
+        (f"{SGD} momentum=1 differentiable=0", True),
+        (f"{SGD} momentum=0 differentiable=0", False),
+        (f"{SGD} momentum=1 differentiable=1", False),
+        (
+            "type=train.Own bases=torch.optim.sgd.SGD,torch.optim.optimizer.Optimizer momentum=1",
+            True,
+        ),
+        (SGD, False),
+    ],
+)
+def test_knows_momentum_by_the_optimizer_however_it_is_made(seen, is_one):
+    run = a_training(4.0, kind="sgd").sees(STEP, optimizer=seen)
+
+    assert bool(found(run, BY_NAME)) == is_one
+
+
+def test_goes_by_the_optimizer_that_steps_and_not_by_another_that_is_made():
+    text = TRAIN.text.replace("Adam(", "SGD(").replace("lr=3e-4", "momentum=0.9")
+    run = a_training(4.0, kind="sgd").sees(STEP, optimizer=f"{SGD} momentum=0 differentiable=0")
+
+    assert found(run, text) == []
+
+
+def test_of_rmsprop_all_are_asked_for_at_once_in_another_way():
+    text = TRAIN.text.replace("Adam(", "RMSprop(")
+
+    (finding,) = found(a_training(4.0, kind="rmsprop"), text)
+
+    assert finding.savings[0].removable == RMSPROP_REMOVABLE
+    assert finding.evidence[2].startswith("it is made without foreach=True")
+    assert finding.fix.startswith("Make it with foreach=True")
+
+
+def test_silent_on_rmsprop_that_goes_over_all_at_once():
+    run = a_training(4.0, kind="rmsprop", inner=FUSED.replace("_fused_", "_multi_tensor_"))
+
+    assert found(run, TRAIN.text.replace("Adam(", "RMSprop(")) == []
 
 
 def test_silent_just_under_its_threshold():

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.recognisers.target_loops import MovedBy, target_updates
 from rlprof.detectors.target_update_per_parameter import (
     CALLS_REMOVABLE,
     DETECTOR,
     MIN_SHARE,
     ONE_CALL_REMOVABLE,
     REMOVABLE,
-    MovedBy,
-    target_updates,
 )
 from rlprof.model.finding import Confidence, Finding
 from tests.factories import RunBuilder, a_run
@@ -98,6 +97,15 @@ def test_ranks_by_the_time_of_the_loop():
 PAIRS = "for a, b in zip(f.parameters(), g.parameters()):\n    "
 MIXED = "a = f.state_dict()\nb = g.state_dict()\n"
 ITEMS = "a = f.state_dict()\nfor k, p in g.state_dict().items():\n    "
+NAMED = "a = dict(f.named_parameters())\nb = dict(g.named_parameters())\nfor k in a:\n    "
+COUNTED = """
+def mix(b, a, tau):
+    return (1 - tau) * b + tau * a
+def noted(b, a, tau):
+    writer.add(b)
+    return b.lerp(a, tau)
+for i, (a, b) in enumerate(zip(f.parameters(), g.parameters())):
+    """
 STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
 
 
@@ -117,6 +125,17 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
         (STATES + "new = tau * a[k] + (1 - tau) * b[k]\n    b[k].copy_(new)", MovedBy.SUM),
         (ITEMS + "p.copy_(tau * a[k] + (1 - tau) * p)", MovedBy.SUM),
         (ITEMS + "p.lerp_(a[k], tau)", MovedBy.ONE_CALL),
+        (
+            PAIRS + "b.data.mul_(1 - tau)\n    torch.add(b.data, a.data, alpha=tau, out=b.data)",
+            MovedBy.CALLS,
+        ),
+        (PAIRS + "torch.lerp(b.data, a.data, tau, out=b.data)", MovedBy.ONE_CALL),
+        (COUNTED + "b.data = mix(b.data, a.data, tau)", MovedBy.SUM),
+        (COUNTED + "b.data = noted(b.data, a.data, tau)", MovedBy.CALLS),
+        (NAMED + "a[k] = tau * a[k].clone() + (1 - tau) * b[k].clone()", MovedBy.SUM),
+        (NAMED + "a[k] = a[k] * 2", None),
+        (PAIRS + "torch.add(total, a.data, out=total)", None),
+        (PAIRS + "torch.add(b.data, a.grad, alpha=-rate, out=b.data)", None),
         (MIXED + "g.load_state_dict({k: (1 - tau) * b[k] + tau * a[k] for k in b})", MovedBy.SUM),
         (MIXED + "new = {k: tau * a[k] + (1 - tau) * p for k, p in b.items()}", MovedBy.SUM),
         (MIXED + "g.load_state_dict({k: a[k] * 0.9 for k in a})", None),
@@ -175,3 +194,101 @@ def test_parameters_that_were_seen_are_known_however_they_are_gone_through(new, 
     assert [finding.title for finding in findings] == (
         ["a target network is moved parameter by parameter (shadow.py:3)"] if is_told else []
     )
+
+
+POLYAK = Script(
+    "polyak.py",
+    """
+    class Follower:
+        def follow(self):
+            for slow, fast in paired(self.slow, self.fast):
+                slow.data.mul_(1 - 0.01)
+                torch.add(slow.data, fast.data, alpha=0.01, out=slow.data)
+
+        def by_layers(self):
+            for old, new in self.layers:
+                old.weight.copy_(0.99 * old.weight + 0.01 * new.weight)
+
+        def decay(self):
+            for slow, fast in paired(self.slow, self.fast):
+                slow.data.mul_(0.9)
+                self.seen.append(fast)
+
+        def noted(self):
+            for slow, fast in zipped(self.slow, self.fast):
+                slow.data.lerp_(fast, 0.01)
+                print(fast)
+    """,
+)
+TWO = {"slow": "type=torch.nn.parameter.Parameter", "fast": "type=torch.nn.parameter.Parameter"}
+
+
+def of_a_loop(piece: str, function: str, **seen: str) -> list[Finding]:
+    """What is found where a line of ``function`` takes six seconds of ten, two of these in what it calls."""
+    line = POLYAK.at(piece, f"Follower.{function}")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, line).spends(2.0, line, "pairs.py:3 paired").spends(4.0, "env.py:3 step")
+    return detect(DETECTOR, run.sees(line, **seen), POLYAK)
+
+
+@pytest.mark.parametrize(
+    ("piece", "claimed"), [("slow.data.mul_", 4.0), ("torch.add(", 4.0), ("for slow", 6.0)]
+)
+def test_of_pairs_that_were_seen_all_lines_of_a_turn_count_and_what_pairs_them(piece, claimed):
+    (finding,) = of_a_loop(piece, "follow", **TWO)
+
+    assert finding.savings[0].removable == CALLS_REMOVABLE
+    assert finding.evidence[0].startswith(f"{10 * claimed:.0f} %")
+
+
+def test_parameters_of_layers_are_known_by_what_was_seen():
+    parameter = "type=torch.nn.parameter.Parameter"
+
+    (finding,) = of_a_loop(
+        "old.weight.copy_", "by_layers", old__weight=parameter, new__weight=parameter
+    )
+
+    assert finding.savings[0].removable == REMOVABLE
+
+
+@pytest.mark.parametrize(
+    ("piece", "function", "seen"),
+    [
+        pytest.param("slow.data.mul_(0.9)", "decay", TWO, id="not by another one"),
+        pytest.param(
+            "for slow, fast in zipped",
+            "noted",
+            TWO,
+            id="the loop does more",
+        ),
+        pytest.param(
+            "torch.add(", "follow", {**TWO, "fast": "type=torch.Tensor"}, id="no parameter"
+        ),
+    ],
+)
+def test_silent_on_pairs_of_which_none_follows_the_other(piece, function, seen):
+    assert of_a_loop(piece, function, **seen) == []
+
+
+LOADED = Script(
+    "loaded.py",
+    """
+    def follow(a, b):
+        mine = dict(a.named_parameters())
+        others = dict(b.named_parameters())
+        for name in mine:
+            mine[name] = 0.01 * mine[name] + 0.99 * others[name]
+        b.load_state_dict(mine)
+    """,
+)
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_what_takes_and_loads_the_parameters_is_for_the_loop_alone_unless_they_are_used_otherwise(
+    is_kept,
+):
+    text = LOADED.text + "    return mine\n" * is_kept
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, LOADED.at("b.load_state_dict", "follow")).spends(4.0, "env.py:3 step")
+
+    assert bool(detect(DETECTOR, run, Script("loaded.py", text))) != is_kept

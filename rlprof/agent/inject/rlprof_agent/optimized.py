@@ -68,6 +68,24 @@ def _lists_of(groups: Any) -> Optional[list[list[Any]]]:
     return lists if all(type(params) is list for params in lists) else None
 
 
+def settings_of(optimizer: Any) -> list[str]:
+    """Tell which settings that decide how it steps one of its groups has on, or not zero."""
+    groups = own_attribute(optimizer, "param_groups")
+    is_computed = in_classes(type(optimizer), "param_groups") is not MISSING
+    if is_computed or _lists_of(groups) is None:
+        return []
+    return [
+        "%s=%d" % (name, any(_is_on(group.get(name)) for group in groups))
+        for name in ("momentum", "differentiable")
+        if any(name in group for group in groups)
+    ]
+
+
+def _is_on(setting: Any) -> bool:
+    # Of anything else the program may say what it means: a tensor is asked nothing here.
+    return bool(setting) if type(setting) in (int, float, bool) else setting is not None
+
+
 def are_known() -> bool:
     """Tell whether an optimizer has stepped, and all that were moved could be kept."""
     return 0 < len(_parameters) <= _MOST and not _unknown[0]

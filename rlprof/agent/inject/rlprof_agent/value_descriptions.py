@@ -144,8 +144,10 @@ def _reads_its_name_in_c(kind: type) -> bool:
 
 
 def _object(value: Any, kind: type, prefix: str) -> list[str]:
-    """Return what its class is; of a network, but for one within a container, also how it learns."""
+    """Return what its class is; but within a container of a network also how it learns, of an optimizer how it steps."""
     fields = _origin(kind, prefix)
+    if fields and not prefix and "torch.optim.optimizer.Optimizer" in fields[0]:
+        fields += optimized.settings_of(value)
     if fields and not prefix and "torch.nn.modules.module.Module" in fields[0]:
         fields += _learning(value)
         if is_class(kind, _LISTS, "ModuleList") or is_class(kind, _LISTS, "ModuleDict"):
