@@ -8,6 +8,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import LineTime
+from rlprof.detectors.recognisers.pickled_copies import PickledCopies, nodes_of_copy
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -28,9 +29,6 @@ REMOVABLE: Final = calibrated(
 )
 """Part that goes where only what changes is copied."""
 
-_BY_PICKLE: Final = ("_pickle.dumps", "_pickle.loads")
-"""Functions in C, one on the result of the other: what is between two processes is not on one line."""
-
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
@@ -43,11 +41,13 @@ def detect(profile: Profile) -> Iterable[Finding]:
             continue
         time.add_calls(top, lines.line(owner))
     values = Values(profile.values)
-    for node in tree.hot_nodes() if values else ():
+    copies = PickledCopies(lines, values, profile.sources)
+    for node in tree.hot_nodes() if copies.places else ():
         frame = tree.frame(node)
         is_repeated = lines.is_yours(frame) and lines.is_repeated(node)
-        if is_repeated and _copies_by_pickle(lines, values, frame):
-            time.add(lines.line(node), tree.self_cost(node).wall_us, [node])
+        if is_repeated and (frame.file, frame.line) in copies.places:
+            own = set(nodes_of_copy(lines, node)) - time.nodes
+            time.add(lines.line(node), tree.cost_of(own).wall_us, own)
     if not time.is_worth(MIN_SHARE):
         return
     yield Finding(
@@ -72,18 +72,6 @@ def _copies_deeply(frame: Frame) -> bool:
     )
 
 
-def _copies_by_pickle(lines: UserLines, values: Values, frame: Frame) -> bool:
-    """Tell whether a line makes bytes of an object, and an object of these."""
-    for statement in lines.statements(frame):
-        known = values.of(frame.file, statement)
-        for call in statement.calls():
-            if call.args and isinstance(call.args[0], ast.Call):
-                made, read = value_of(call.args[0].func, known), value_of(call.func, known)
-                if made and read and (made.function, read.function) == _BY_PICKLE:
-                    return True
-    return False
-
-
 def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
     """Yield what is copied there, where a look has told."""
     for statement in lines.statements(line):
@@ -91,7 +79,9 @@ def _copied(values: Values, lines: UserLines, line: Line) -> Iterator[str]:
         for call in statement.calls():
             if call.args:
                 callee, copied = value_of(call.func, known), value_of(call.args[0], known)
-                if copied is not None and callee is not None and callee.function == "copy.deepcopy":
+                names = (callee.function if callee is not None else "").split(".")
+                is_copied = names == ["copy", "deepcopy"] or names[-1] == "dumps"
+                if copied is not None and is_copied:
                     what = ast.unparse(call.args[0])
                     yield f"what is copied: {what}, of type {copied.in_words()}"
 

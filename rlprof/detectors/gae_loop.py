@@ -13,7 +13,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.lines import UserLines
 from rlprof.source.parameters import Parameters
-from rlprof.source.tensor_loops import ARRAYS, TENSORS, TensorLoop
+from rlprof.source.tensor_loops import ARRAYS, TENSORS_AND_LISTS, TensorLoop
 from rlprof.source.updates import without_gradients
 
 REMOVABLE: Final = calibrated(
@@ -78,7 +78,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _in_torch(profile: Profile) -> Iterable[Finding]:
-    found = loop_time(profile, TENSORS, _is_recursion)
+    found = loop_time(profile, TENSORS_AND_LISTS, _is_recursion)
     if found is None:
         return
     loop = found.heaviest
@@ -103,7 +103,7 @@ def _in_torch(profile: Profile) -> Iterable[Finding]:
             if sure
             else "whether a gradient has to pass through it is not known: then it must stay torch's",
         ),
-        fix="Run the same loop over rewards.numpy(), values.numpy() and so on, and make one tensor of the "
+        fix="Run the same loop over rewards.numpy(), values.numpy() and so on (of lists, torch.stack(rewards).numpy()), and make one tensor of the "
         "result with torch.from_numpy; where the loop is inside of one over environments, reckon whole rows of "
         "all environments. Take what needs no recursion (the deltas) out of the loop, for all "
         "rows at once.",
@@ -145,7 +145,8 @@ def _added_up_anew(profile: Profile) -> Iterable[Finding]:
             time.share_spent("in these sums"),
             f"for each step all that follows is gone through: {time.most.follows}",
         ),
-        fix="Go through the rewards once, from the last to the first: total = reward + gamma * total, and keep each total.",
+        fix="Go through the rewards once, from the last to the first: total = reward + gamma * total, and keep each total; "
+        "of advantages delta + gamma * lam * total.",
         confidence=Confidence.MEASURED,
     )
 

@@ -7,6 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.array_joins import (
+    goes_through_items,
+    is_result,
+    joins_in,
+    kept_at,
+)
 from rlprof.detectors.recognisers.line_time import LineTime
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
@@ -16,7 +22,7 @@ from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.nodes import calls_in
+from rlprof.syntax.nodes import calls_in, without_index
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
@@ -36,15 +42,8 @@ NEW_PART: Final = Range(0.0, 0.99)
 """Part that goes of what makes the array to be joined: a number is written into a row as it is, another array is
 needed in any case."""
 
-_JOINS: Final = frozenset(
-    {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
-)  # fmt: skip
-"""Functions of array libraries that make a new array of several."""
-_COPIES: Final = frozenset(
-    {"copy", "clone", "contiguous", "detach", "astype", "to", "float", "reset_index", "drop_duplicates", "tail"}
-)  # fmt: skip
-"""Methods whose result is as long, or a part."""
-_LIBRARIES: Final = ("numpy.", "torch.", "jax.", "pandas.", "cupy.")
+_SHAPES: Final = 4
+"""Different shapes that say that something grows of which the statement assigns nothing itself: batches have two or three."""
 
 
 class _GrowingStatement(NamedTuple):
@@ -53,7 +52,7 @@ class _GrowingStatement(NamedTuple):
     operand: str
     """Operand that grows, as written."""
     callee: str
-    """Last name of what joins it; empty for ``+``."""
+    """Last name of what joins it."""
     value: Value | None
     """Value that grows, where a look has told."""
     is_alone: bool
@@ -66,7 +65,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
     lines = UserLines.of(profile)
     values = Values(profile.values)
-    known: dict[tuple[str, int], _GrowingStatement | None] = {}
+    joining_at: dict[tuple[str, int], bool] = {}
+    known: dict[tuple[str, int, frozenset[str]], _GrowingStatement | None] = {}
     alone: set[int] = set()
     shared: set[int] = set()
     made: set[int] = set()
@@ -76,10 +76,19 @@ def detect(profile: Profile) -> Iterable[Finding]:
         frame = tree.frame(node)
         if not lines.is_yours(frame) or not lines.is_repeated(node):
             continue
-        key = (frame.file, frame.line)
+        place = (frame.file, frame.line)
+        if place not in joining_at:
+            joining_at[place] = any(
+                True
+                for statement in lines.statements(frame)
+                for _ in joins_in(statement, values.of(frame.file, statement))
+            )
+        if not joining_at[place]:
+            continue
+        key = (*place, kept_at(lines, node))
         if key not in known:
             growths = (
-                _growth(statement, values.of(frame.file, statement))
+                _growth(statement, values.of(frame.file, statement), key[-1])
                 for statement in lines.statements(frame)
             )
             known[key] = next(filter(None, growths), None)
@@ -140,71 +149,41 @@ def _size(growth: _GrowingStatement) -> Iterator[str]:
         yield f"{growth.operand} was last seen as {growth.value.in_words()}{longer}"
 
 
-def _growth(statement: Statement, known: Mapping[str, Value]) -> _GrowingStatement | None:
-    """Return what the statement makes longer: it is both given and assigned, or was longer at each look."""
+def _growth(
+    statement: Statement, known: Mapping[str, Value], kept: Collection[str]
+) -> _GrowingStatement | None:
+    """Return what the statement makes longer: it is both given and ``kept``, or was longer at each look."""
     node = statement.node
     if isinstance(node, ast.AugAssign):
         return None  # In place, where the type allows it.
-    targets = {
-        ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else ())
-    }
     calls = list(statement.calls())
-    for call in calls:
-        if not _joins(call, known):
-            continue
-        for joined in _joined(call):
-            text = ast.unparse(joined)
-            value = value_of(joined, known)
-            if (
-                value is not None
-                and not value.is_array
-                and value.type != "pandas.core.frame.DataFrame"
-            ):
+    for join in joins_in(statement, known):
+        of_items = goes_through_items(join, statement)
+        for joined in join.parts:
+            whole = without_index(joined) if of_items else joined
+            text, value = ast.unparse(whole), value_of(whole, known)
+            if value is not None and not (_holds_arrays(value) if of_items else _is_array(value)):
                 continue
-            is_kept = text in targets and _is_result(call, node)
+            # Who is given it by a caller, or takes it from a container, has it of any length.
+            is_seen = value is not None and value.shapes_of_one_rank >= _SHAPES
+            is_shown = is_seen or not (of_items or isinstance(node, ast.Return))
+            is_kept = text in kept and is_result(join.node, node) and is_shown
             if is_kept or (value is not None and value.grows()):
-                others = {called_name(other) for other in calls} - {called_name(call)}
+                others = {called_name(other) for other in calls if other is not join.node}
                 makers = frozenset(
-                    called_name(inner) for part in call.args for inner in calls_in(part)
+                    called_name(inner) for part in join.given for inner in calls_in(part)
                 )
-                return _GrowingStatement(text, called_name(call), value, not others, makers)
+                is_alone = not others - {join.frame}
+                return _GrowingStatement(text, join.frame, value, is_alone, makers)
     return None
 
 
-def _is_result(call: ast.Call, statement: ast.stmt) -> bool:
-    """Tell whether the statement assigns what the call gives, or a part or a copy of it, and not what something else makes of it."""
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    while value is not call:
-        match value:
-            case ast.Subscript(value=inner):
-                value = inner
-            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _COPIES:
-                value = inner
-            case _:
-                return False
-    return True
+def _is_array(value: Value) -> bool:
+    return value.is_array or value.type == "pandas.core.frame.DataFrame"
 
 
-def _joins(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    """Tell whether it is a function of an array library that makes a new array of several: by its identity, or its name
-    where that is not known.
-    """
-    callee = value_of(call.func, known)
-    if callee is not None and callee.function:
-        last = callee.function.rpartition(".")[2]
-        return last in _JOINS and callee.function.startswith(_LIBRARIES)
-    return (
-        callee is None
-        and called_name(call) in _JOINS
-        and isinstance(call.func, ast.Attribute)
-        and len(call.args) > 0
-    )
-
-
-def _joined(call: ast.Call) -> Iterator[ast.expr]:
-    """Yield what may be joined: the arguments, and the elements of those that are written as lists."""
-    for argument in call.args:
-        yield from argument.elts if isinstance(argument, ast.Tuple | ast.List) else (argument,)
+def _holds_arrays(value: Value) -> bool:
+    return value.is_container and value.items in ("numpy.ndarray", "torch.Tensor")
 
 
 DETECTOR: Final = Detector(

@@ -12,6 +12,7 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.item_loops import ItemLoop, item_loops
 from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
 from rlprof.detectors.recognisers.seen_sizes import calls_by_size
+from rlprof.detectors.recognisers.slow_calls import SlowCalls
 from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -226,9 +227,9 @@ class _Search(SteadySearch):
 def detect(profile: Profile) -> Iterable[Finding]:
     loops = list(_item_by_item(profile))
     yield from loops
-    # What goes with a loop is told once, also where its arrays are of a number or two.
+    # What goes with a loop is told once, also where its arrays are of a number or two; and what is better not done at all by slow-call.
     told = (saving.nodes for finding in loops for saving in finding.savings)
-    yield from _on_numbers(profile, frozenset[int]().union(*told))
+    yield from _on_numbers(profile, SlowCalls(profile).nodes().union(*told))
 
 
 def _item_by_item(profile: Profile) -> Iterable[Finding]:

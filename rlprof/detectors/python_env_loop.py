@@ -13,6 +13,7 @@ from rlprof.detectors.recognisers.env_loops import (
     STEPS,
     EnvLoop,
     asks_a_policy,
+    calls_of_turns,
     environments_in,
     find_env_loops,
     find_object_loops,
@@ -187,8 +188,8 @@ class _Search(SteadySearch):
         statement = self.lines.statement(self.tree.frame(node))
         calls = [
             call
-            for call in (statement.walk() if statement else ())
-            if isinstance(call, ast.Call) and (call.lineno, call.col_offset) in loop[0].calls
+            for call in calls_of_turns(statement.walk() if statement else ())
+            if (call.lineno, call.col_offset) in loop[0].calls
         ]
         if any(is_of_its_own(call, loop[0].targets) for call in calls):
             return

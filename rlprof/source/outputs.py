@@ -17,7 +17,7 @@ from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import NUMPY, full_name, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import arguments_of, given_to
 from rlprof.syntax.origin import Origin, origin_of_file
 
 Kind = TypeVar("Kind")
@@ -89,9 +89,33 @@ def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> 
         return None
     if sink := _by_function(called.name, call, known):
         return sink
+    if is_record(call, known, module):
+        return Sink.FILES
     if called.name.endswith("open") and is_for_writing(call):
         return Sink.OPENING
     return None if called.is_seen else _by_name(call, opened_names(module))
+
+
+def is_record(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> bool:
+    """Tell whether an object is pickled to a file that stays open for more of them, as no model is saved: it was opened outside of the function that
+    writes, or at the file's own level before the loop.
+    """
+    stream = next((each.value for each in call.keywords if each.arg == "file"), None)
+    stream = call.args[1] if stream is None and len(call.args) > 1 else stream
+    if callee(call, known, module).name != "pickle.dump" or stream is None:
+        return False
+    function, loops = module.function_at(call.lineno), list(module.loops_around_all(call.lineno))
+    again = function.node if function is not None else next(iter(loops), None)
+    name, seen = last_name_of(stream), value_of(stream, known)
+    if again is None or isinstance(stream, ast.Call) or name in _opened(again):
+        return False
+    if (
+        function is not None
+        and isinstance(stream, ast.Name)
+        and name in arguments_of(function.node)
+    ):
+        return False
+    return seen.stream == "file" if seen is not None else name in opened_names(module)
 
 
 def _answers(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> bool:
@@ -210,7 +234,7 @@ def opened_names(module: SourceModule) -> frozenset[str]:
     return frozenset(_opened(module.tree))
 
 
-def _opened(tree: ast.Module) -> Iterator[str]:
+def _opened(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and _opens(node.value):
             yield from (last_name_of(target) for target in node.targets)

@@ -59,10 +59,15 @@ class TensorKind(NamedTuple):
     """Names by which its functions are called, with those that work on numbers alone."""
     longest_row: float
     """Numbers of a row from which on the work of a turn is more than its calls."""
+    with_lists: bool = False
+    """True if lists of such are gone through like one."""
 
 
 TENSORS: Final = TensorKind("torch", TORCH | FUNCTIONAL, float("inf"))
 """Tensors of torch, told by the source or seen."""
+
+TENSORS_AND_LISTS: Final = TENSORS._replace(with_lists=True)
+"""With lists of tensors that were seen."""
 
 ARRAYS: Final = TensorKind("numpy", NUMPY | {"math"}, 64)
 """Arrays of numpy, where they were seen: a call on 64 numbers takes half as long again as one on a few."""
@@ -98,7 +103,7 @@ def tensor_loops(
     ``seen`` are those of the kind that were met at its lines: names of a function that its text says nothing about.
     """
     module = parse(text)
-    written = tensors_of(text) if kind is TENSORS else {}
+    written = {} if kind is ARRAYS else tensors_of(text)
     return _found(module, written, seen, kind) if module is not None else {}
 
 

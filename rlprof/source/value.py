@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
@@ -74,6 +75,13 @@ class Value:
     def lengths(self) -> frozenset[int]:
         """Rows that an array or a tensor was seen to have."""
         return frozenset(shape[0] for shape in self.shapes)
+
+    @property
+    def shapes_of_one_rank(self) -> int:
+        """How many different shapes an array, or the first one in a container, was seen to have with as many dimensions."""
+        prefix = "" if self.is_array else "first."
+        shapes = {shape for look in self._seen if (shape := shape_of(look.fields, prefix))}
+        return max(Counter(map(len, shapes)).values(), default=0)
 
     @property
     def counts(self) -> frozenset[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from typing import Final, NamedTuple
 
 from rlprof.model.recording import SeenValue
@@ -18,6 +19,9 @@ _MODULES: Final = {"posix": "os", "_io": "io", "_csv": "csv", "_pickle": "pickle
 
 _TENSORS: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
 _ARRAYS: Final = ("numpy.ndarray",)
+
+_SMALL_ROW: Final = 4_096
+"""Numbers in a tensor of a list: one operation on more of them is more work than call."""
 
 
 class SeenTensor(NamedTuple):
@@ -50,6 +54,19 @@ class Values:
     def tensors(self, file: str) -> frozenset[SeenTensor]:
         """Those of torch that were seen in ``file``."""
         return self._seen(file, _TENSORS)
+
+    def lists_of_tensors(self, file: str) -> frozenset[SeenTensor]:
+        """Lists of small ones, as if each were one tensor, of which they are the rows."""
+        return frozenset(
+            SeenTensor(line, operand, (length, *row))
+            for (name, line), operands in self._at.items()
+            if name == file
+            for operand, looks in operands.items()
+            if looks[-1].fields.get("type") == "list"
+            and looks[-1].fields.get("first.type") in _TENSORS
+            and (length := whole_number(looks[-1].fields.get("length", ""))) is not None
+            and prod(row := shape_of(looks[-1].fields, "first.") or ()) <= _SMALL_ROW
+        )
 
     def arrays(self, file: str) -> frozenset[SeenTensor]:
         """The arrays of numpy that were."""

@@ -36,6 +36,29 @@ def items_of(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
+def mapped(node: ast.AST) -> ast.GeneratorExp | None:
+    """Return the loop that a ``map`` is: ``(act(item) for item in observations)`` for ``map(act, observations)``; None for anything else."""
+    match node:
+        case ast.Call(func=ast.Name("map"), args=[function, *gone_through]) if gone_through:
+            pass
+        case _:
+            return None
+    names = [ast.Name(f"item{number}", ast.Store()) for number in range(len(gone_through))]
+    target: ast.expr = names[0] if len(names) == 1 else ast.Tuple(list(names), ast.Store())
+    through = gone_through[0]
+    if len(names) > 1:
+        through = ast.Call(ast.Name("zip", ast.Load()), gone_through, [])
+    made: ast.expr = ast.Call(function, [ast.Name(name.id, ast.Load()) for name in names], [])
+    if isinstance(function, ast.Lambda):
+        made = function.body
+        given = [ast.Name(name, ast.Store()) for name in arguments_of(function)]
+        target = given[0] if len(given) == 1 else ast.Tuple([*given], ast.Store())
+    else:
+        ast.copy_location(made, node)
+    loop = ast.GeneratorExp(made, [ast.comprehension(target, through, [], 0)])
+    return ast.fix_missing_locations(ast.copy_location(loop, node))
+
+
 def made_each_turn(
     node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
 ) -> list[ast.expr]:

@@ -102,11 +102,15 @@ def _searched(module: SourceModule, first_line: int) -> Sequence[Operand]:
 
 
 def _chains(nodes: Iterator[ast.AST]) -> Iterator[Operand]:
-    """Yield each chain as a whole, and the owners of methods that are called; parents come before their children."""
+    """Yield each chain as a whole, the owners of methods that are called, and what an item is taken out of for good; parents come before their
+    children.
+    """
     inside: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield from _operand(node.func.value)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del):
+            yield from _operand(node.value)
         if id(node) not in inside and steps_to(node):
             inside.update(map(id, ast.walk(node)))
             yield from _operand(node)

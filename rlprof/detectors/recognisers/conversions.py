@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from rlprof.model.calibration import calibrated
+from rlprof.model.finding import Range
 from rlprof.source.container_types import (
     PLAIN_CALLS,
     VIEWS,
@@ -39,9 +40,10 @@ from rlprof.syntax.nodes import calls_in, lines_of
 
 JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
 MAKERS: Final = JOINERS | frozenset(
-    {"array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "tensor", "as_tensor"}
-    | {"FloatTensor", "LongTensor", "Tensor"}
+    {"array", "asarray", "asanyarray", "ascontiguousarray", "fromiter", "ravel", "tensor"}
+    | {"as_tensor", "FloatTensor", "LongTensor", "Tensor"}
 )
+_JOINS_ROWS: Final = JOINERS | {"concatenate"}
 REDUCERS: Final = frozenset(
     {"argmax", "argmin", "argsort", "max", "min", "amax", "amin", "mean", "sum", "std", "var"}
     | {"median", "cumsum", "exp", "dot", "flatnonzero"}
@@ -51,6 +53,16 @@ REDUCERS: Final = frozenset(
 _NO_COPIES: Final = frozenset({"asarray", "asanyarray", "ascontiguousarray"})
 """Makers that give back an array as it is."""
 _ARRAY_LIBRARIES: Final = ("numpy.", "torch.", "jax.numpy.", "cupy.")
+
+_MANY_PARTS: Final = 4
+"""Parts of a container from which on a call for each of them takes more than one for all."""
+_MOST_OF_A_WINDOW: Final = calibrated(
+    Range(64, 4096),
+    unit="numbers",
+    source="Python 3.11, numpy 2.4: windows of 64 arrays of 4, 64 and 256, moved in place, take 0.14, 0.27 and 0.65 of np.concatenate",
+    date="2026-11-29",
+)
+"""Numbers of each array, and of all of them, up to which it is the calls that take the time of a join."""
 
 TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
@@ -74,6 +86,7 @@ class ConversionKind(Enum):
     TO_ARRAY = "a container is turned into an array"
     FROM_ARRAY = "an array is turned into a container"
     SEARCH = "a home-made search for the best of a container"
+    WINDOW = "a window of arrays is joined anew each time"
     HANDLING = "containers are rebuilt"
     """Too common to count by itself: evidence only beside one of the others."""
 
@@ -190,16 +203,52 @@ def _seen_kind(
     for call in calls if known else ():
         called = callee(call, known, module)
         last = called.name.rpartition(".")[2]
+        joins_alone = called.name == f"numpy.{last}" and last in _JOINS_ROWS and len(calls) == 1
+        if joins_alone and _is_window(value_of(call.args[0], known)):
+            return ConversionKind.WINDOW
         if not called.name.startswith(_ARRAY_LIBRARIES) or last not in MAKERS | REDUCERS:
             continue
         given = value_of(call.args[0], known)
         if given is not None and given.is_container and (given.length or 0) > FEW:
+            return ConversionKind.TO_ARRAY
+        if _is_part_of_lists(call.args[0], statement, module, known):
             return ConversionKind.TO_ARRAY
         is_result = isinstance(call.args[0], ast.Call) and not call.args[1:] and not call.keywords
         # Of an array it takes no time, so that a hot line is not given one.
         if given is None and called.is_seen and is_result and last in _NO_COPIES:
             return ConversionKind.TO_ARRAY
     return None
+
+
+def _is_window(value: Value | None) -> bool:
+    """Tell a deque of small arrays that is as long at each look: as one comes, another one goes."""
+    if value is None or value.type != "collections.deque" or len(value.counts) != 1:
+        return False
+    length, each = value.length or 0, value.numbers_of_first or 0
+    most_each, most = _MOST_OF_A_WINDOW
+    return length > FEW and 0 < each <= most_each and length * each <= most
+
+
+def _is_part_of_lists(
+    part: ast.expr, statement: Statement, module: SourceModule, known: Mapping[str, Value]
+) -> bool:
+    """Tell whether a loop goes through the parts of a container, which are lists themselves: ``np.ravel(obs[key])``."""
+    match part:
+        case ast.Subscript(value=of, slice=ast.Name(id=place)):
+            loops = module.loops_around(statement.first_line)
+            whole = value_of(of, known)
+            return (
+                whole is not None
+                and whole.is_container
+                and whole.items in ("list", "tuple")
+                and (whole.length or 0) >= _MANY_PARTS
+                and any(
+                    place in variables_assigned(loop.target)
+                    and ast.unparse(of) in map(ast.unparse, ast.walk(loop.iter))
+                    for loop in loops
+                )
+            )
+    return False
 
 
 def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[ConversionKind]:
@@ -342,5 +391,7 @@ def _conversion(kind: ConversionKind, statement: Statement) -> Conversion:
         statement.function,
         frozenset(statement.lines),
         frozenset(calls),
-        frozenset(calls - PLAIN_CALLS - MAKERS - REDUCERS - {"index", "choice", "tolist"}),
+        frozenset(
+            calls - PLAIN_CALLS - MAKERS - REDUCERS - _JOINS_ROWS - {"index", "choice", "tolist"}
+        ),
     )

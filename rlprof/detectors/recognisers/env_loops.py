@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -25,7 +25,15 @@ from rlprof.syntax.module import (
     receiver,
     variables_read,
 )
-from rlprof.syntax.nodes import assigned, calls_in, lines_of, made_each_turn, names_in, nodes_in
+from rlprof.syntax.nodes import (
+    assigned,
+    calls_in,
+    lines_of,
+    made_each_turn,
+    mapped,
+    names_in,
+    nodes_in,
+)
 
 _ENVS: Final = re.compile(r"^(\w+_)?(envs|environments|games|worlds|simulators)$", re.I)
 _PER_ENV: Final = re.compile(
@@ -66,7 +74,7 @@ _MAKES_TENSORS: Final = frozenset(
 """Functions that take data to a policy, or gather what it said."""
 
 _ANY_LOOP: Final = re.compile(
-    r"\bin\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
+    r"\b(in|map)\b[^\n]*?(env|games|worlds|simulators|obs|states)", re.IGNORECASE
 )
 """Text that every file with such a loop contains: most files need not be walked."""
 
@@ -103,12 +111,13 @@ def find_env_loops(text: str) -> tuple[EnvLoop, ...]:
     module = parse(text) if _ANY_LOOP.search(text) else None
     if module is None:
         return ()
-    return tuple(loop for node in ast.walk(module.tree) for loop in _loops(node))
+    return tuple(loop for node in ast.walk(module.tree) for loop in _loops(mapped(node) or node))
 
 
 def find_object_loops(module: SourceModule, file: str, values: Values) -> Iterator[EnvLoop]:
     """Yield the loops that go through a container of arrays or objects, as looks at it have told."""
-    for node in ast.walk(module.tree):
+    for part in ast.walk(module.tree):
+        node = mapped(part) or part
         if isinstance(node, ast.For | Comprehension):
             lines = lines_of(node)
             known = values.between(file, lines)
@@ -226,6 +235,15 @@ def _elements(node: Comprehension) -> list[ast.expr]:
 
 def _calls(body: Sequence[ast.AST]) -> frozenset[tuple[int, int]]:
     return frozenset((call.lineno, call.col_offset) for call in calls_in(*body))
+
+
+def calls_of_turns(parts: Iterable[ast.AST]) -> Iterator[ast.Call]:
+    """Yield the calls among ``parts``; of a ``map`` the one that it makes in each turn."""
+    for part in parts:
+        loop = mapped(part)
+        made = loop.elt if loop is not None else part
+        if isinstance(made, ast.Call):
+            yield made
 
 
 def _trains(node: ast.AST) -> bool:

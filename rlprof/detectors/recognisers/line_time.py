@@ -14,8 +14,8 @@ from rlprof.model.finding import Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
-from rlprof.source.tensor_loops import TENSORS, TensorKind, TensorLoop, tensor_loops
-from rlprof.source.values import Values
+from rlprof.source.tensor_loops import ARRAYS, TensorKind, TensorLoop, tensor_loops
+from rlprof.source.values import SeenTensor, Values
 from rlprof.syntax.origin import installed_package
 from rlprof.units import of_each_step, percent
 
@@ -250,7 +250,13 @@ def loop_time(
 ) -> LoopTime | None:
     """The time of the loops of a kind that ``takes`` accepts; None where it is less than ``MIN_SHARE``."""
     values = Values(profile.values)
-    seen = values.tensors if kind is TENSORS else values.arrays
+
+    def seen(file: str) -> frozenset[SeenTensor]:
+        if kind is ARRAYS:
+            return values.arrays(file)
+        lists = values.lists_of_tensors(file) if kind.with_lists else frozenset()
+        return values.tensors(file) | lists
+
     loops = {
         file: {
             line: loop for line, loop in tensor_loops(text, seen(file), kind).items() if takes(loop)

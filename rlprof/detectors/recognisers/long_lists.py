@@ -10,7 +10,7 @@ from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.module import Statement, called_name, variables_read
 
 SEARCHED: Final = SlowCall(
     "a long list is searched",
@@ -22,6 +22,21 @@ MOVED: Final = SlowCall(
     "Take a collections.deque(maxlen=...): append and popleft take the same time however long it is. For random picks write into "
     "arrays of a fixed length, at a place that goes round.",
     Range(0.8, 0.99),
+)
+
+CUT_OFF: Final = SlowCall(
+    "all of a long list is copied to cut off its front",
+    "Take a collections.deque(maxlen=...), which lets go of the oldest by itself. For random picks write into arrays of a fixed length, at a "
+    "place that goes round. Or cut it off once it has twice the length.",
+    # A deque that drops one as one comes takes 0.05 µs, the copy of 1 000 elements 4.
+    Range(0.8, 0.99),
+)
+
+SEARCHED_ARRAYS: Final = SlowCall(
+    "a list of arrays is compared one by one",
+    "Keep x.tobytes() of each in a set, as long as all are of one dtype and shape: finding it there takes the same time however many there are.",
+    # One array_equal of a few numbers takes 1.5 to 4 µs, tobytes() and the look-up in a set 0.2.
+    Range(0.85, 0.99),
 )
 
 COPIED: Final = SlowCall(
@@ -68,6 +83,8 @@ _LONG_TO_SEARCH: Final = 200
 """Elements, each of which takes 10 ns or more to compare."""
 _LONG_TO_MOVE: Final = 5_000
 """Elements, of which a thousand take 0.1 µs to move or less."""
+_MANY_ARRAYS: Final = 10
+"""Arrays, each of which takes microseconds to compare."""
 _MOVES: Final = frozenset({"pop", "insert"})
 _SEARCHES: Final = frozenset({"index", "remove"})
 _COPIES: Final = frozenset({"list", "tuple"})
@@ -83,6 +100,7 @@ CONTAINERS: Final = (
     "collections.OrderedDict",
     "collections.defaultdict",
 )
+_EQUALS: Final = frozenset({"numpy.array_equal", "torch.equal"})
 _EXTREMES: Final = frozenset({"max", "min"})
 
 
@@ -105,8 +123,17 @@ def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnL
         seen = long_container(of, known, CONTAINERS, _LONG_TO_SORT)
         if seen and (slow := _slow_sort(statement, of, taken, known)):
             return OnList(slow, seen, calls)
+    for cut, calls in _cut_off(statement):
+        if seen := long_container(cut, known, ("list",), _LONG_TO_COPY):
+            return OnList(CUT_OFF, seen, calls)
+    for container in _compared_with_each(statement, known):
+        if seen := long_container(container, known, ("list", "collections.deque"), _MANY_ARRAYS):
+            return OnList(SEARCHED_ARRAYS, seen, calls=2)
     for node in statement.walk():
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del):
+            if _is_front(node.slice) and (seen := _moved(node.value, known)):
+                return OnList(MOVED, seen, calls=0)
+        elif isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
                 is_search = isinstance(operator, ast.In | ast.NotIn)
                 if is_search and (seen := _searched(container, known)):
@@ -144,6 +171,52 @@ def _copied(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
                 yield owner, 2 + picks
             case ast.Call(func=ast.Name(id=name), args=[owner]) if name in _COPIES:
                 yield owner, 1 + picks
+
+
+def _cut_off(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+    """Yield the list that is made anew without its first elements, ``xs = xs[-n:]`` or ``xs = xs[1:]``, with the calls that belong to that."""
+    match statement.node:
+        case ast.Assign(
+            targets=[target],
+            value=ast.Subscript(value=cut, slice=ast.Slice(upper=None, step=None, lower=first)),
+        ) if ast.unparse(target) == ast.unparse(cut):
+            match first:
+                case ast.UnaryOp(op=ast.USub()) | ast.Constant(value=1):
+                    yield cut, 0
+
+
+def _is_front(place: ast.expr) -> bool:
+    """Tell ``0`` and ``:1``."""
+    match place:
+        case (
+            ast.Constant(value=0)
+            | ast.Slice(lower=None | ast.Constant(value=0), upper=ast.Constant(value=1), step=None)
+        ):
+            return True
+    return False
+
+
+def _compared_with_each(statement: Statement, known: Mapping[str, Value]) -> Iterator[ast.expr]:
+    """Yield the container with each element of which an array is compared, for nothing but whether it is there:
+    ``any(np.array_equal(x, seen) for seen in visited)``.
+    """
+    for node in statement.walk():
+        match node:
+            case ast.Call(
+                func=ast.Name("any"),
+                args=[
+                    ast.GeneratorExp(elt, [each]) | ast.ListComp(elt, [each]),
+                ],
+            ):
+                match elt, each:
+                    case (
+                        ast.Call(args=[one, other]),
+                        ast.comprehension(target=ast.Name(id=name), iter=container, ifs=[]),
+                    ):
+                        callee = value_of(elt.func, known)
+                        of_each = [name in variables_read(part) for part in (one, other)]
+                        if callee is not None and callee.function in _EQUALS and sum(of_each) == 1:
+                            yield container
 
 
 def _sorted_for_a_part(statement: Statement) -> Iterator[tuple[ast.expr, int, int | None]]:

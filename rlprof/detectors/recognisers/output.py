@@ -20,7 +20,7 @@ from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.lines import UserLines, begins_process, last_name
-from rlprof.source.outputs import METHODS, kind_of, output
+from rlprof.source.outputs import METHODS, is_record, kind_of, output
 from rlprof.source.values import Values, callee
 from rlprof.source.wait_kinds import wait_of
 from rlprof.source.waiting_calls import may_wait
@@ -344,7 +344,29 @@ def _emits(frame: Frame) -> bool:
 
 def saving_calls(lines: UserLines, values: Values) -> Iterator[int]:
     """The topmost nodes that save: a library's function, or the user's line that calls it in C."""
-    return lines.tree.topmost(partial(_saves, lines, values))
+    for node in lines.tree.topmost(partial(_saves, lines, values)):
+        if not _makes_bytes(lines, values, node):
+            yield node
+
+
+def _makes_bytes(lines: UserLines, values: Values, node: int) -> bool:
+    """Tell whether what a library writes is the bytes that its ``dumps`` gives back, on a line that writes nothing: ``cloudpickle.dumps(env)``."""
+    tree = lines.tree
+    above = tree.nodes[node].parent
+    if above == NO_PARENT or last_name(tree.frame(above).function) != "dumps":
+        return False
+    owner = lines.owner(above)
+    frame = tree.frame(owner) if owner != NO_PARENT else None
+    module = lines.module(frame.file) if frame is not None else None
+    return (
+        frame is None
+        or module is None
+        or not any(
+            output(call, values.of(frame.file, statement), module)
+            for statement in module.statements_at(frame.line)
+            for call in statement.calls()
+        )
+    )
 
 
 def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
@@ -359,7 +381,7 @@ def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
         parts = chain(parts, ast.walk(ast.Module(statement.node.body, [])))
     calls = [part for part in parts if isinstance(part, ast.Call) and called_name(part) in _SAVES]
     known = values.of(frame.file, statement) if calls else {}
-    callees = (callee(call, known, module) for call in calls)
+    callees = (callee(call, known, module) for call in calls if not is_record(call, known, module))
     return any(not called.is_yours and called.name != _ROWS for called in callees)
 
 

@@ -240,3 +240,60 @@ def test_activation_checkpointing_saves_nothing():
     )
 
     assert detect(DETECTOR, run, RECOMPUTES) == []
+
+
+BYTES = Script(
+    "state.py",
+    """
+    import cloudpickle
+
+    def plan(env, path, link, stream):
+        for _ in range(64):
+            trial = cloudpickle.loads(cloudpickle.dumps(env))
+            link.send_bytes(cloudpickle.dumps(trial))
+            path.write_bytes(cloudpickle.dumps(env))
+            cloudpickle.dump(env, stream)
+    """,
+)
+CLOUDPICKLE = f"{SITE}/cloudpickle/cloudpickle.py"
+
+
+@pytest.mark.parametrize(
+    ("piece", "calls", "is_told"),
+    [
+        ("trial =", ["1529 dumps", "1245 Pickler.dump"], False),
+        ("link.send_bytes", ["1529 dumps", "1245 Pickler.dump"], False),
+        ("path.write_bytes", ["1529 dumps", "1245 Pickler.dump"], True),
+        ("cloudpickle.dump(env", ["1510 dump", "1245 Pickler.dump"], True),
+    ],
+    ids=["a copy", "a message", "bytes that are written", "a file"],
+)
+def test_bytes_in_memory_are_no_checkpoint(piece: str, calls: list[str], is_told: bool):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, BYTES.at(piece, "plan"), *(f"{CLOUDPICKLE}:{call}" for call in calls))
+
+    assert bool(detect(DETECTOR, run.spends(6.0, "env.py:3 step"), BYTES)) is is_told
+
+
+def test_objects_that_are_added_to_an_open_file_are_no_checkpoint():
+    script = Script(
+        "rows.py",
+        """
+        import pickle
+
+        class Recorder:
+            def __init__(self, path):
+                self.file = open(path, "ab")
+
+            def record(self, row):
+                pickle.dump(row, self.file)
+
+        def train(recorder):
+            while True:
+                recorder.record(play())
+        """,
+    )
+    dump = script.at("pickle.dump", "Recorder.record")
+    run = a_training(5.0, script.at("recorder.record", "train"), dump)
+
+    assert detect(DETECTOR, run, script) == []

@@ -1,9 +1,20 @@
 from __future__ import annotations
 
+import pytest
+
 from rlprof.detectors.deepcopy_in_loop import DETECTOR, MIN_SHARE, REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import STDLIB, Script, claimed_s, detect, lines_of, profile_of, ranked
+from tests.profile_factory import (
+    SITE,
+    STDLIB,
+    Script,
+    claimed_s,
+    detect,
+    lines_of,
+    profile_of,
+    ranked,
+)
 
 SEARCH = Script(
     "search.py",
@@ -106,3 +117,87 @@ def test_what_is_pickled_for_others_is_no_copy():
     run = a_run(steady_s=10.0).process("main", steps=1000).spends(4.0, line).spends(6.0, ADVANCE)
 
     assert detect(DETECTOR, run.sees(line, pickle__dumps=DUMPS), PICKLED) == []
+
+
+KEPT = Script(
+    "kept.py",
+    """
+    import cloudpickle
+    import pickle
+
+    class Game:
+        def get_state(self):
+            return pickle.dumps(self)
+
+        def set_state(self, blob):
+            return pickle.loads(blob)
+
+        def twin(self):
+            return pickle.loads(cloudpickle.dumps(self.board))
+
+    class Link:
+        def send(self, game):
+            self.shared[:8] = pickle.dumps(game)
+            self.queue.put(cloudpickle.dumps(game))
+
+        def receive(self):
+            return pickle.loads(self.shared[:8])
+
+        def hear(self):
+            return pickle.loads(self.queue.get())
+
+    def plan(game, link):
+        for _ in range(64):
+            state = game.get_state()
+            trial = game.set_state(state)
+            game.twin()
+            link.send(game)
+            link.receive()
+            link.hear()
+    """,
+)
+GET = KEPT.at("return pickle.dumps", "Game.get_state")
+SET = KEPT.at("pickle.loads(blob)", "Game.set_state")
+
+
+def a_plan(seconds: float, *stack: str) -> RunBuilder:
+    return a_run(steady_s=10.0).process("main", steps=1000).spends(seconds, *stack)
+
+
+def test_bytes_that_are_kept_and_read_by_another_method_are_a_copy():
+    run = a_plan(1.0, KEPT.at("game.get_state()", "plan"), GET)
+    run.spends(2.0, KEPT.at("game.set_state(", "plan"), SET)
+    run.spends(1.0, KEPT.at("game.set_state(", "plan"), SET, "kept.py:99 Board.__setstate__")
+    profile = profile_of(run.spends(6.0, ADVANCE), KEPT)
+
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+    assert lines_of(finding) == [KEPT.line("pickle.loads(blob)"), KEPT.line("return pickle.dumps")]
+
+
+def test_a_copy_by_cloudpickle_is_one_with_all_that_it_calls():
+    line = KEPT.at("cloudpickle.dumps(self.board)", "Game.twin")
+    dumps = f"{SITE}/cloudpickle/cloudpickle.py:1529 dumps"
+    run = a_plan(1.0, KEPT.at("game.twin()", "plan"), line)
+    run.spends(3.0, KEPT.at("game.twin()", "plan"), line, dumps).spends(6.0, ADVANCE)
+    profile = profile_of(run, KEPT)
+
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("piece", "method"),
+    [
+        ("self.shared[:8] = pickle", "Link.send"),
+        ("cloudpickle.dumps(game)", "Link.send"),
+        ("pickle.loads(self.shared", "Link.receive"),
+        ("pickle.loads(self.queue", "Link.hear"),
+    ],
+)
+def test_silent_on_what_goes_through_memory_that_others_share_or_a_queue(piece: str, method: str):
+    run = a_plan(4.0, KEPT.at("link.", "plan"), KEPT.at(piece, method)).spends(6.0, ADVANCE)
+
+    assert detect(DETECTOR, run, KEPT) == []

@@ -163,6 +163,43 @@ def test_numbers_of_an_array_one_after_the_other(shape: str, is_told: bool):
     )
 
 
+LISTS = Script(
+    "lists.py",
+    """
+    def compute_gae(last_value, rewards, masks, values):
+        values = values + [last_value]
+        gae = 0
+        returns = []
+        for step in reversed(range(len(rewards))):
+            delta = rewards[step] + 0.99 * values[step + 1] * masks[step] - values[step]
+            gae = delta + 0.95 * masks[step] * gae
+            returns.insert(0, gae + values[step])
+        return returns
+    """,
+)
+DELTA = LISTS.at("delta = ", "compute_gae")
+
+
+@pytest.mark.parametrize(
+    ("items", "is_told"),
+    [
+        ("first.type=torch.Tensor first.shape=1 first.dtype=torch.float32", True),
+        ("first.type=torch.Tensor first.shape=100000 first.dtype=torch.float32", False),
+        ("first.type=float", False),
+    ],
+    ids=["of small tensors", "of large ones", "of numbers"],
+)
+def test_lists_of_tensors_are_gone_through_like_one(items: str, is_told: bool):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, "train.py:9 main", DELTA).spends(6.0, "env.py:3 step")
+    seen = f"type=list length=256 {items}"
+    findings = detect(DETECTOR, run.sees(DELTA, rewards=seen, masks=seen), LISTS)
+
+    assert [lines_of(finding) for finding in findings] == (
+        [[LISTS.line("delta = ")]] if is_told else []
+    )
+
+
 SUMS = """
 def returns(rewards, gamma, T):
     {body}
@@ -175,6 +212,8 @@ QUADRATIC = {
     "in a comprehension": "return [sum(gamma ** (k - t) * rewards[k] for k in range(t, T)) for t in range(T)]",
     "over what is left": "return [sum(gamma ** i * r for i, r in enumerate(rewards[t:])) for t in range(T)]",
     "in loops": "for t in range(T):\n        for k in range(t, T):\n            out[t] += gamma ** (k - t) * rewards[k]",
+    "with a factor of each turn": "for t in range(T):\n        d = 1\n        for k in range(t, T - 1):\n            a[t] += d * (rewards[k] + gamma * values[k + 1])\n            d *= gamma",
+    "along powers that were made before": "powers = np.power(0.9, np.arange(T)).tolist()\n    return [sum(gamma * r for gamma, r in zip(powers, rewards[t:])) for t in range(T)]",
     "of arrays": "return [np.sum(rewards[t:] * gamma ** np.arange(T - t)) for t in range(T)]",
 }
 
@@ -203,8 +242,21 @@ def test_returns_that_are_added_up_anew_for_each_step(body: str):
         "return [sum(gamma ** (k - t) * rewards[k] for k in range(t, t + 5)) for t in range(T)]",
         "return [sum(gamma * rewards[k] for k in range(t, T)) for t in range(T)]",
         "return sum(gamma ** k * rewards[k] for k in range(start, T))",
+        "d = 1\n    for t in range(T):\n        for k in range(t, T):\n            a[t] += d * rewards[k]\n            d *= gamma",
+        "for t in range(T):\n        d = 1\n        for k in range(t, T):\n            a[t] += d * (rewards[k] - gamma * values[t])\n            d *= gamma",
+        "for t in range(T):\n        d = 1\n        for k in range(t, t + 5):\n            a[t] += d * rewards[k]\n            d *= gamma",
+        "return [sum(gamma * r for gamma, r in zip(weights, rewards[t:])) for t in range(T)]",
     ],
-    ids=["of some steps", "up to some steps later", "without powers", "once"],
+    ids=[
+        "of some steps",
+        "up to some steps later",
+        "without powers",
+        "once",
+        "of a factor that goes on",
+        "of what depends on the step",
+        "of a factor for some steps",
+        "of weights that are no powers",
+    ],
 )
 def test_silent_on_other_sums(body: str):
     assert summed(body) == []

@@ -35,6 +35,26 @@ STORE = Script(
         def listed(self, row):
             self.items.append(row)
 
+        def indexed(self, row):
+            self.rows = np.r_[self.rows, row[None]]
+
+        def kept(self, row):
+            self.rows = longer(self.rows, row)
+
+        def keys(self, batch):
+            self.batch = joined(self.batch, batch)
+
+    def longer(rows, row):
+        return np.concatenate([rows, row[None]])
+
+    def joined(one, other):
+        return {key: np.vstack([one[key], other[key]]) for key in one}
+
+    def with_goals(env, policy, goal):
+        while True:
+            obs = env.step(policy(obs))
+            obs = np.concatenate([obs, goal])
+
     def collect(store, env):
         while True:
             store.put(env.step())
@@ -42,14 +62,24 @@ STORE = Script(
             store.listed(env.step())
             store.last(env.step())
             store.moved(env.step())
+            store.indexed(env.step())
+            store.kept(env.step())
+            store.keys(env.step())
     """,
 )
 LOOP = STORE.at("store.put(", "collect")
 PUT = STORE.at("np.append", "Store.put")
 BOTH = STORE.at("np.concatenate", "Store.both")
+INDEXED = STORE.at("np.r_", "Store.indexed")
+KEPT = STORE.at("longer(self.rows", "Store.kept")
+LONGER = STORE.at("np.concatenate([rows", "longer")
+KEYS = STORE.at("joined(self.batch", "Store.keys")
+JOINED = STORE.at("np.vstack", "joined")
 LISTED = STORE.at("self.items.append", "Store.listed")
 NP_APPEND = f"{SITE}/numpy/lib/_function_base_impl.py:5617 append"
 NUMPY = "type=numpy._ArrayFunctionDispatcher function=numpy."
+LENGTHS = (97, 1854, 358, 1046, 735)
+"""Of an array that begins anew now and then, as looks met it."""
 GROWING = ["type=numpy.ndarray shape=100,8 dtype=f8", "type=numpy.ndarray shape=300,8 dtype=f8"]
 
 
@@ -123,6 +153,63 @@ def test_a_window_is_copied_as_well_and_what_a_network_makes_of_both_is_no_longe
 
     assert len(found(a_training(3.0, LOOP, last, NP_APPEND))) == 1
     assert found(a_training(3.0, LOOP, moved).sees(moved, self__rows=GROWING[:1])) == []
+
+
+def test_knows_numpys_objects_that_join_what_they_are_indexed_with():
+    joins = f"{SITE}/numpy/lib/_index_tricks_impl.py:9 AxisConcatenator.__getitem__"
+    run = a_training(3.0, LOOP, INDEXED, joins)
+
+    profile = profile_of(run, STORE)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 3.0
+    run.sees(INDEXED, np__r_="type=mine.Shelf", self__rows=GROWING)
+    assert found(run) == []
+
+
+def test_follows_what_a_function_returns_to_whom_it_was_given():
+    run = a_training(3.0, LOOP, KEPT, LONGER)
+    run.sees(LONGER, rows=[f"type=numpy.ndarray shape={rows},8 dtype=f8" for rows in LENGTHS])
+
+    (finding,) = found(run)
+
+    assert lines_of(finding) == [STORE.line("np.concatenate([rows")]
+
+
+def test_silent_where_a_function_returns_what_is_as_long_each_time():
+    run = a_training(3.0, LOOP, KEPT, LONGER)
+    assert found(run) == []
+
+    run.sees(
+        LONGER, rows=[f"type=numpy.ndarray shape={rows},8 dtype=f8" for rows in (1, 64, 1, 64)]
+    )
+    assert found(run) == []
+
+
+def test_silent_where_the_caller_does_not_keep_what_comes_back_as_what_it_gave():
+    both = STORE.at("store.put(", "collect")
+    run = a_training(3.0, both, LONGER)
+    run.sees(LONGER, rows=[f"type=numpy.ndarray shape={rows},8 dtype=f8" for rows in LENGTHS])
+
+    assert found(run) == []
+
+
+def test_knows_a_dictionary_of_arrays_each_of_which_is_joined():
+    run = a_training(3.0, LOOP, KEYS, JOINED, STORE.at("np.vstack", "joined.<locals>.<dictcomp>"))
+    first = "type=dict length=4 first.type=numpy.ndarray first.dtype=f8"
+    assert found(run) == []
+
+    run.sees(JOINED, one=[f"{first} first.shape={rows},8" for rows in LENGTHS])
+    (finding,) = found(run)
+
+    assert "one grows by copying all of it" in finding.title
+    assert finding.evidence[1] == "one was last seen as dict of 4 (array of 735 × 8 float64 first)"
+
+
+def test_silent_where_each_turn_of_a_loop_makes_anew_what_is_joined():
+    step = STORE.at("[obs, goal]", "with_goals")
+
+    assert found(a_training(3.0, step)) == []
 
 
 def test_claims_the_line_and_the_function_that_joins():

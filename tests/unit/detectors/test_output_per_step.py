@@ -489,3 +489,49 @@ def test_time_shared_with_other_work_is_a_limit_and_not_measured(place):
     assert "up to 40 %" in finding.title
     assert finding.evidence[0].startswith("at most 40 % of the critical time is spent on ")
     assert finding.confidence is Confidence.BOUNDED
+
+
+ROWS = Script(
+    "rows.py",
+    """
+    import pickle
+
+    class Recorder:
+        def __init__(self, path):
+            self.file = open(path, "ab")
+
+        def record(self, row):
+            pickle.dump(row, self.file)
+
+        def save(self, model, path):
+            with open(path, "wb") as kept:
+                pickle.dump(model, kept)
+
+        def message(self, row):
+            pickle.dump(row, self.buffer)
+
+    def train(recorder):
+        while True:
+            recorder.record(play())
+            recorder.save(recorder, "model.pkl")
+            recorder.message(play())
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "method", "is_told"),
+    [
+        ("pickle.dump(row, self.file)", "record", True),
+        ("pickle.dump(model", "save", False),
+        ("pickle.dump(row, self.buffer)", "message", False),
+    ],
+)
+def test_objects_that_are_pickled_into_a_file_which_stays_open(piece, method, is_told):
+    line = ROWS.at(piece, f"Recorder.{method}")
+    run = a_training(4.0, ROWS.at(f"recorder.{method}(", "train"), line)
+    run.sees(line, self__buffer="type=_io.BytesIO")
+    findings = detect(DETECTOR, run, ROWS)
+
+    assert [lines_of(finding) for finding in findings] == ([[ROWS.line(piece)]] if is_told else [])
+    assert all(finding.title.startswith("writes to files at rows.py") for finding in findings)

@@ -660,3 +660,52 @@ def test_where_a_network_works_below_the_line_it_is_asked():
     (finding,) = detect(DETECTOR, run, READS)
 
     assert finding.title.startswith("the policy is asked for one environment")
+
+
+MAPPED = Script(
+    "mapped.py",
+    """
+    def rollout(agent, venv, states, rows):
+        actions = list(map(agent.act, states))
+        values = list(map(lambda state: agent.net(state), states))
+        numbers = list(map(agent.look_up, rows))
+        venv.step(actions)
+    """,
+)
+LOOKS_UP = "agent.py:7 Agent.look_up"
+
+
+@pytest.mark.parametrize(
+    ("piece", "inner"),
+    [
+        ("actions =", "agent.py:3 Agent.act"),
+        ("values =", "mapped.py:4 rollout.<locals>.<lambda>"),
+    ],
+)
+def test_a_map_is_a_loop(piece: str, inner: str):
+    run = a_training().spends(6.0, MAPPED.at(piece, "rollout"), inner, FORWARD)
+    run.spends(4.0, MAPPED.at("venv.step", "rollout"))
+
+    (finding,) = found(run, MAPPED)
+
+    assert lines_of(finding)[0] == MAPPED.line(piece)
+    assert claimed_s(profile_of(run, MAPPED), finding) == 6.0
+
+
+def test_a_map_through_what_was_seen_is_one_where_it_asks_a_network_for_a_row():
+    script = Script("mapped.py", MAPPED.text + "\n\ndef look_up(x):\n    return net(x)\n")
+    ask = script.at("return net(x)", "Agent.look_up")
+    looks = script.at("numbers =", "rollout")
+    run = a_training().spends(6.0, looks, ask, FORWARD).spends(4.0, "env.py:3 step")
+    run.sees(looks, rows="type=numpy.ndarray shape=16,4 dtype=f4")
+    assert found(run, script) == []
+
+    (finding,) = found(run.sees(ask, net=NETWORK, x=ONE_ROW), script)
+
+    assert "over 16 rows" in finding.evidence[1]
+
+
+def test_a_map_that_asks_no_network_is_no_such_loop():
+    run = a_training().spends(6.0, MAPPED.at("numbers =", "rollout"), LOOKS_UP)
+
+    assert found(run.spends(4.0, MAPPED.at("venv.step", "rollout")), MAPPED) == []

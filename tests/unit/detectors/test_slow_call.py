@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from rlprof.detectors.numpy_tiny_ops import DETECTOR as NUMPY_TINY_OPS
 from rlprof.detectors.recognisers.key_texts import TEXT
 from rlprof.detectors.recognisers.long_lists import (
     COPIED,
+    CUT_OFF,
     KEPT_BY_SORTING,
     MOVED,
     SEARCHED,
+    SEARCHED_ARRAYS,
     SORTED,
     SORTED_FOR_PART,
 )
@@ -74,6 +77,17 @@ MARKET = Script(
             self.table[flat] = 5
             ranked_by = sorted(range(n), key=lambda i: -self.odds[i])
             greatest = max(range(n), key=lambda i: self.worth(i))
+            del self.memory[0]
+            del self.memory[-1]
+            self.log = self.log[-self.length :]
+            self.rest = self.log[-self.length :]
+            self.log = self.log[self.length :]
+            self.log = self.log[:-1]
+            if any(np.array_equal(row, seen) for seen in self.visited):
+                row = None
+            close = any(np.array_equal(row, seen) for seen in self.visited if seen.any())
+            alike = any(np.allclose(row, seen) for seen in self.visited)
+            equal = all(np.array_equal(row, seen) for seen in self.visited)
             return row
 
     def train():
@@ -1177,3 +1191,84 @@ def test_a_buffer_of_torchrl_that_keeps_a_list_is_told_through_what_hands_calls_
         finding.title
         == f"a replay buffer keeps its rows in a list (memory.py:{LISTED.line('buffer.sample')})"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "length", "is_told"),
+    [
+        ("del self.memory[0]", 60_000, True),
+        ("del self.memory[0]", 2_000, False),
+        ("del self.memory[-1]", 60_000, False),
+    ],
+)
+def test_a_long_list_whose_first_element_is_taken_away(line: str, length: int, is_told: bool):
+    findings = on(line, self__memory=LIST.format(length))
+
+    assert [finding.title.partition(" (")[0] for finding in findings] == [MOVED.done] * is_told
+
+
+@pytest.mark.parametrize(
+    ("line", "seen", "is_told"),
+    [
+        ("self.log = self.log[-self.length :]", LIST.format(8_000), True),
+        ("self.log = self.log[-self.length :]", LIST.format(50), False),
+        ("self.log = self.log[-self.length :]", CELLS.format("8000,4"), False),
+        ("self.rest =", LIST.format(8_000), False),
+        ("self.log = self.log[self.length :]", LIST.format(8_000), False),
+        ("self.log = self.log[:-1]", LIST.format(8_000), False),
+    ],
+    ids=["long", "short", "a view", "another one", "many at once", "off the end"],
+)
+def test_a_long_list_that_is_copied_to_cut_off_its_front(line: str, seen: str, is_told: bool):
+    findings = on(line, self__log=seen)
+
+    assert [finding.title.partition(" (")[0] for finding in findings] == [CUT_OFF.done] * is_told
+
+
+@pytest.mark.parametrize(
+    ("line", "length", "is_told"),
+    [
+        ("if any(np.array_equal", 40, True),
+        ("if any(np.array_equal", 4, False),
+        ("close =", 40, False),
+        ("alike =", 40, False),
+        ("equal =", 40, False),
+    ],
+)
+def test_a_list_of_arrays_that_is_searched(line: str, length: int, is_told: bool):
+    name = "np.allclose" if "alike" in line else "np.array_equal"
+    findings = on(
+        line,
+        **{
+            name.replace(
+                ".", "__"
+            ): f"type=numpy._ArrayFunctionDispatcher function={name.replace('np', 'numpy')}"
+        },
+        self__visited=f"type=list length={length} first.type=numpy.ndarray first.shape=2",
+    )
+
+    told = [finding.title.partition(" (")[0] for finding in findings]
+    assert told == [SEARCHED_ARRAYS.done] * is_told
+
+
+def test_what_compares_a_list_of_arrays_is_claimed_with_it_and_told_once():
+    place = MARKET.at("if any(np.array_equal", "Market.step")
+    inner = place.replace("Market.step", "Market.step.<locals>.<genexpr>")
+    equal = [f"{SITE}/numpy/_core/numeric.py:{line} array_equal" for line in (2540, 2551, 2560)]
+    run = a_training(1.0, place)
+    for line in equal:
+        run.spends(1.0, STEP, place, inner, line)
+    array = "type=numpy.ndarray shape=2 dtype=f4"
+    for each in (place, inner):
+        run.sees(
+            each,
+            np__array_equal="type=numpy._ArrayFunctionDispatcher function=numpy.array_equal",
+            self__visited="type=list length=40 first.type=numpy.ndarray first.shape=2",
+            row=array,
+            seen=array,
+        )
+    profile = profile_of(run, MARKET)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+
+    assert claimed_s(profile, finding) == 4.0
+    assert detect(NUMPY_TINY_OPS, run, MARKET) == []

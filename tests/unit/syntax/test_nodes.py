@@ -11,6 +11,7 @@ from rlprof.syntax.nodes import (
     items_of,
     lines_of,
     made_each_turn,
+    mapped,
     names_in,
     owner_of,
     single_targets,
@@ -107,3 +108,22 @@ def test_a_comprehension_of_a_dictionary_makes_two():
         "v",
     ]
     assert len(made_each_turn(expression("[k for k in x]"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "loop"),
+    [
+        ("map(act, rows)", "(act(item0) for item0 in rows)"),
+        (
+            "map(self.act, rows, keys)",
+            "(self.act(item0, item1) for item0, item1 in zip(rows, keys))",
+        ),
+        ("map(lambda x: act(x), rows)", "(act(x) for x in rows)"),
+        ("pool.map(act, rows)", None),
+        ("map(act)", None),
+    ],
+)
+def test_a_map_is_the_loop_that_it_makes(text: str, loop: str | None):
+    found = mapped(expression(text))
+
+    assert (found and ast.unparse(found)) == loop

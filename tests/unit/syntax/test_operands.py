@@ -25,6 +25,7 @@ def names(text: str, line: int = 1) -> list[str]:
         ("log.debug(f'{act} {obs:.2f}')", ["log", "log.debug", "act", "obs"]),
         ("x = make().field", ["x", "make"]),
         ("x = rows[-1]", ["x", "rows[-1]"]),
+        ("del self.rows[0]", ["self.rows", "self.rows[0]"]),
     ],
 )
 def test_takes_chains_of_names(statement: str, expected: list[str]):
