@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.recognisers.logging_calls import LogCall, is_guarded, log_calls, reads
+from rlprof.detectors.recognisers.logging_calls import LoggingCall, is_guarded, log_calls, reads
 from rlprof.detectors.recognisers.text_takers import Wrappers
 from rlprof.detectors.recognisers.unread_text import builds_text, is_eager_text, unread_texts
 from rlprof.source.message_values import MessageValues
@@ -70,7 +70,7 @@ def eager_messages(
     return tuple(found)
 
 
-def _printing(module: SourceModule, file: str, values: Values) -> Iterator[LogCall]:
+def _printing(module: SourceModule, file: str, values: Values) -> Iterator[LoggingCall]:
     """Yield what prints on a condition."""
     for statement in module.statements:
         for call in statement.calls() if statement.conditions else ():
@@ -78,7 +78,7 @@ def _printing(module: SourceModule, file: str, values: Values) -> Iterator[LogCa
                 own_name(call.func) == "print"
                 and callee(call, values.of(file, statement), module).name in _PRINTS
             ):
-                yield LogCall(call, statement, BEHIND, "print")
+                yield LoggingCall(call, statement, BEHIND, "print")
 
 
 def unread_messages(modules: Mapping[str, SourceModule]) -> Iterator[tuple[str, EagerMessage]]:
@@ -91,7 +91,7 @@ def unread_messages(modules: Mapping[str, SourceModule]) -> Iterator[tuple[str, 
             yield file, EagerMessage(text.where, "", UNREAD, lines, lines, others)
 
 
-def _in_the_call(call: LogCall) -> EagerMessage | None:
+def _in_the_call(call: LoggingCall) -> EagerMessage | None:
     arguments = call.arguments
     eager = [
         argument
@@ -114,7 +114,7 @@ def _is_work_for_a_quiet_call(argument: ast.expr, level: str) -> bool:
 
 
 def _message(
-    call: LogCall, lines: frozenset[int], call_lines: frozenset[int], other: frozenset[str]
+    call: LoggingCall, lines: frozenset[int], call_lines: frozenset[int], other: frozenset[str]
 ) -> EagerMessage:
     written = ast.unparse(call.node.func)
     condition = call.wrapper.condition if call.wrapper else ""
@@ -134,10 +134,10 @@ def _other_calls(statement: Statement, inside: set[str]) -> frozenset[str]:
 
 
 def _built_before(
-    module: SourceModule, calls: Sequence[LogCall], printing: Sequence[LogCall]
+    module: SourceModule, calls: Sequence[LoggingCall], printing: Sequence[LoggingCall]
 ) -> Iterator[EagerMessage]:
     """Yield messages built into a variable that only logging calls of the function read, or what prints it on a condition."""
-    by_function: dict[int, list[LogCall]] = defaultdict(list)
+    by_function: dict[int, list[LoggingCall]] = defaultdict(list)
     for call in (*calls, *printing):
         by_function[id(call.statement.function)].append(call)
     for own in by_function.values():
@@ -145,9 +145,9 @@ def _built_before(
 
 
 def _variables(
-    module: SourceModule, function: Function | None, calls: Sequence[LogCall]
+    module: SourceModule, function: Function | None, calls: Sequence[LoggingCall]
 ) -> Iterator[EagerMessage]:
-    takers: dict[str, list[LogCall]] = defaultdict(list)
+    takers: dict[str, list[LoggingCall]] = defaultdict(list)
     for call in calls:
         for argument in call.arguments:
             for name in reads(argument):
@@ -207,7 +207,7 @@ def _is_new(value: ast.expr | None) -> bool:
     return isinstance(value, ast.List | ast.Constant) or builds_text(value)
 
 
-def _is_behind(call: LogCall, statement: Statement) -> bool:
+def _is_behind(call: LoggingCall, statement: Statement) -> bool:
     """Tell whether the call stands behind a test that ``statement`` does not stand behind."""
     return bool(
         set(map(ast.unparse, call.statement.conditions))

@@ -38,7 +38,7 @@ _LEVEL_TESTS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class LogCall:
+class LoggingCall:
     node: ast.Call
     statement: Statement
     level: str
@@ -81,7 +81,7 @@ def find_wrappers(modules: Mapping[str, SourceModule]) -> Wrappers:
 
 def log_calls(
     module: SourceModule, wrappers: Wrappers, file: str = "", values: Values | None = None
-) -> list[LogCall]:
+) -> list[LoggingCall]:
     loggers = _logger_names(module)
     found = []
     for statement in module.statements:
@@ -91,9 +91,9 @@ def log_calls(
             called = callee(call, known, module)
             own = wrappers.of(call, called)
             if own is not None:
-                found.append(LogCall(call, statement, own.level, own.function.node.name, own))
+                found.append(LoggingCall(call, statement, own.level, own.function.node.name, own))
             elif level := _level(call, called, loggers, wrappers):
-                found.append(LogCall(call, statement, level, level))
+                found.append(LoggingCall(call, statement, level, level))
     return found
 
 
@@ -170,7 +170,7 @@ def _imported_loggers(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     yield from (name.asname or name.name for name in node.names if name.name in _LOGGER_MODULE)
 
 
-def is_guarded(call: LogCall) -> bool:
+def is_guarded(call: LoggingCall) -> bool:
     """Tell whether a test of the logger's level, or the wrapper's own, decides if the statement runs at all."""
     statement = call.statement
     if call.wrapper and call.wrapper.condition:
