@@ -62,13 +62,13 @@ SEARCH_REPLACEMENT_US: Final = calibrated(
 """As ``REPLACEMENT_US`` where a search by hand is all there is: only one that takes much longer is sure to
 gain."""
 
-WINDOW_REPLACEMENT_US: Final = calibrated(
-    Range(1.0, 4.0),
+GATHERED_REPLACEMENT_US: Final = calibrated(
+    Range(1.0, 5.0),
     unit="µs",
-    source="Python 3.11, numpy 2.4: to move a window of 17 to 64 arrays of 4 to 64 numbers in place, and to copy it, takes 0.9 to 4",
+    source="Python 3.11, numpy 2.4: to move a window of 17 to 64 arrays of 4 to 64 numbers in place and to copy it takes 0.9 to 4, one array of 36 numbers of five lists 2 to 5",
     date="2026-11-29",
 )
-"""The same of a window of arrays that was joined anew."""
+"""The same of a window of arrays that was joined anew, and of lists that became arrays one by one."""
 
 SHORTEST_SEARCH_US: Final = 2.0
 """A search by hand that takes less is one of a few values, and may be as quick as what takes its place."""
@@ -91,10 +91,11 @@ _OF_VALUES: Final = (
     "Keep the values in one numpy array (or tensor) for the whole run, change it in place, "
     "and use its own methods: values.argmax(), values.max(), values[i] += x."
 )
-_OF_WINDOWS: Final = (
-    "Keep the window in one array: window[:-1] = window[1:], window[-1] = frame; and hand out window.copy(), since what was "
-    "handed out before has to stay as it was."
-)
+_FIXES_OF_GATHERED: Final = {
+    ConversionKind.WINDOW: "Keep the window in one array: window[:-1] = window[1:], window[-1] = frame; and hand out window.copy(): what was handed out stays as it was.",
+    ConversionKind.PARTS: "Put the numbers of all of them into one list, and make one array of it: np.array([*position, *speed], np.float32). "
+    "Better still, have what makes the lists do so.",
+}
 
 _WRITES: Final = frozenset(
     {"dump", "dumps", "pack", "packb", "put", "send", "send_bytes", "write", "writelines", "writerow", "writerows"}
@@ -126,8 +127,8 @@ class _ConversionTime:
         return {conversion.kind for conversion in self.conversions} - {ConversionKind.HANDLING}
 
     @property
-    def only_windows(self) -> bool:
-        return self.kinds == {ConversionKind.WINDOW}
+    def only_gathers(self) -> bool:
+        return bool(self.kinds) and self.kinds <= _FIXES_OF_GATHERED.keys()
 
     @property
     def only_searches(self) -> bool:
@@ -285,9 +286,8 @@ class _Search(SteadySearch):
         claimed_us = self._us(claim)
         if not steps or not claimed_us:
             return SEARCH_REMOVABLE_UNCOUNTED if claim.only_searches else REMOVABLE_UNCOUNTED
-        each = SEARCH_REPLACEMENT_US if claim.only_searches else REPLACEMENT_US
-        if claim.only_windows:
-            each = WINDOW_REPLACEMENT_US
+        alone = GATHERED_REPLACEMENT_US if claim.only_gathers else REPLACEMENT_US
+        each = SEARCH_REPLACEMENT_US if claim.only_searches else alone
         executions = self._executions_per_step(claim) * steps
         low = 1 - executions * each.high / claimed_us
         high = 1 - executions * each.low / claimed_us
@@ -345,7 +345,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         ),
         locations=search.lines.locations(weights, whole),
         evidence=tuple(_evidence(claims, total / whole, of_each_step(total, steps))),
-        fix=_OF_WINDOWS if _are_windows(claims) else _OF_VALUES,
+        fix=_fix(_main(claims)),
         confidence=Confidence.BOUNDED,
     )
 
@@ -354,15 +354,16 @@ def _main(claims: list[_ConversionTime]) -> _ConversionTime:
     return max(claims, key=lambda claim: claim.matched_us)
 
 
-def _are_windows(claims: list[_ConversionTime]) -> bool:
-    return _main(claims).only_windows
+def _fix(claim: _ConversionTime) -> str:
+    gathered = (fix for kind, fix in _FIXES_OF_GATHERED.items() if kind in claim.kinds)
+    return " ".join(gathered) if claim.only_gathers else _OF_VALUES
 
 
 def _title(claims: list[_ConversionTime], heaviest: Line) -> str:
     # Searches here and there are not what it is about.
     kinds = _main(claims).kinds
     where = short_place(heaviest)
-    if _are_windows(claims):
+    if kinds == {ConversionKind.WINDOW}:
         return f"a window of arrays is joined anew at every step ({where})"
     if kinds == {ConversionKind.SEARCH}:
         return f"a search by hand for the best value runs at every step ({where})"

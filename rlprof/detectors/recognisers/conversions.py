@@ -87,6 +87,7 @@ class ConversionKind(Enum):
     FROM_ARRAY = "an array is turned into a container"
     SEARCH = "a home-made search for the best of a container"
     WINDOW = "a window of arrays is joined anew each time"
+    PARTS = "lists are turned into arrays one by one"
     HANDLING = "containers are rebuilt"
     """Too common to count by itself: evidence only beside one of the others."""
 
@@ -212,7 +213,7 @@ def _seen_kind(
         if given is not None and given.is_container and (given.length or 0) > FEW:
             return ConversionKind.TO_ARRAY
         if _is_part_of_lists(call.args[0], statement, module, known):
-            return ConversionKind.TO_ARRAY
+            return ConversionKind.PARTS
         is_result = isinstance(call.args[0], ast.Call) and not call.args[1:] and not call.keywords
         # Of an array it takes no time, so that a hot line is not given one.
         if given is None and called.is_seen and is_result and last in _NO_COPIES:
