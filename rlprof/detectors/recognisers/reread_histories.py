@@ -24,6 +24,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, called_name
+from rlprof.syntax.nodes import calls_in
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -110,10 +111,10 @@ class RereadHistories(SteadySearch):
         for statement in self.lines.statements(frame):
             known = self.values.of(frame.file, statement)
             for call in statement.walk():
-                network = value_of(call.func, known) if isinstance(call, ast.Call) else None
-                if not isinstance(call, ast.Call) or network is None or not network.is_network:
+                if not isinstance(call, ast.Call) or not _is_network(call, known):
                     continue
-                if (recurrent_kind(network) in _KINDS) == is_recurrent:
+                network = value_of(call.func, known)
+                if network and (recurrent_kind(network) in _KINDS) == is_recurrent:
                     yield call
 
     def _asks_for_an_action(self, node: int) -> bool:
@@ -166,7 +167,9 @@ class RereadHistories(SteadySearch):
         if joined is not None and min(joined, taken) > 0:
             # All that is called between the two is asked for each step of the history.
             nodes.update(self._called_between(at[taken][0], node))
-        network_text = ast.unparse(call.func)
+        network_text = " and ".join(
+            ast.unparse(each.func) for each in calls_in(call) if _is_network(each, known)
+        )
         looks_back = bool(kind) or any(map(_looks_back, modules))
         return RereadHistory(
             line, kind, network_text, median(sizes), max(sizes), rows, looks_back, nodes
@@ -238,6 +241,11 @@ def _lengths_of_history(
         return 0, 1, frozenset()
     longest = max(found, key=lambda others: len(found[others]))
     return len(longest[0]), max(1, rows[longest]), frozenset(found[longest])
+
+
+def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    network = value_of(call.func, known)
+    return network is not None and network.is_network
 
 
 def _keeps_nothing(call: ast.Call, known: Mapping[str, Value]) -> bool:
