@@ -245,6 +245,12 @@ class Value:
         return self.fields.get("first.type", "")
 
     @property
+    def first(self) -> Value | None:
+        """What was last seen of the first element of a container; None where it has none."""
+        fields = _without(self.fields, "first.")
+        return Value([self._seen[-1]._replace(fields=fields)]) if fields else None
+
+    @property
     def is_mixed(self) -> bool:
         """True if the first few elements of a container were seen to be of several classes."""
         return self.fields.get("mixed") == "1"

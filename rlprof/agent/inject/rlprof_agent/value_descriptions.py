@@ -115,6 +115,10 @@ def _elements(container: Any, kind: type) -> list[str]:
             return [*described(first, "first."), "mixed=1"]
         few.append(element)
     fields = described(first, "first.")
+    if type(first) is list and first:  # A row of a table.
+        fields.append("first.first.type=" + name_of(type(first[0])))
+        if any(type(each) is not type(first[0]) for each in first[: _MOST_ELEMENTS + 1]):
+            fields.append("first.mixed=1")
     is_network = any(_NETWORK in field for field in fields if field.startswith("first.bases="))
     return [*fields, *(_alike(few[:_MOST_ELEMENTS]) if is_network else ())]
 
