@@ -547,3 +547,68 @@ def test_tells_a_body_whose_answers_a_head_returns_to_who_takes_the_last():
 def test_silent_where_more_than_the_last_of_what_a_head_returns_is_used(old, new):
     assert old in PLANNER.text
     assert planning(Script(PLANNER.file, PLANNER.text.replace(old, new))) == []
+
+
+WRAPPED = Script(
+    "wrapped.py",
+    """
+    class Histories(gym.Wrapper):
+        def reset(self):
+            self.history = [self.env.reset()]
+
+        def step(self, action):
+            obs, reward, over = self.env.step(action)
+            self.history.append(obs)
+            return np.stack(self.history), reward, over
+
+    class Agent:
+        def act(self, seen):
+            with torch.no_grad():
+                out, _ = self.gru(torch.as_tensor(seen).unsqueeze(1))
+            return self.head(out[-1])
+
+    def play(env, agent):
+        while True:
+            action = agent.act(obs)
+            obs, reward, over = env.step(action)
+    """,
+)
+
+
+def playing(script: Script, method: str = "step") -> list[Finding]:
+    above = script.at("action = agent.act", "play")
+    ask = script.at("out, _ = self.gru", "Agent.act")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(8.0, above, ask, MODULE, RNN).spends(2.0, above)
+    arrays = [f"type=torch.Tensor shape={size},8 dtype=torch.float32" for size in (60, 200, 90)]
+    run.sees(ask, self__gru=LSTM.replace("LSTM", "GRU"), seen=arrays)
+    line = script.line(f"def {method}(self")
+    made = f"type=function function=wrapped.Histories.{method} file={script.file} line={line}"
+    return detect(
+        DETECTOR, run.sees(script.at("= env.step(action)", "play"), env__step=made), script
+    )
+
+
+def test_tells_a_history_that_the_step_of_a_wrapper_hands_out():
+    (finding,) = playing(WRAPPED)
+
+    assert lines_of(finding) == [WRAPPED.line("out, _ = self.gru")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("np.stack(self.history)", "obs"),
+        ("np.stack(self.history)", "np.stack(self.history[-8:])"),
+        ("np.stack(self.history), reward", "reward, np.stack(self.history)"),
+        ("self.history.append(obs)", "self.history.append(obs); self.history.pop(0)"),
+        ("out[-1]", "out"),
+    ],
+)
+def test_silent_where_a_wrapper_hands_out_no_history(old, new):
+    assert old in WRAPPED.text
+    assert not playing(Script(WRAPPED.file, WRAPPED.text.replace(old, new)))
+
+
+def test_silent_where_another_method_was_seen_to_be_called():
+    assert not playing(WRAPPED, "reset")
