@@ -25,6 +25,7 @@ from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import SourceModule, called_name
 from rlprof.syntax.nodes import calls_in, given_to
+from rlprof.syntax.numbered_names import numbered_attribute
 from rlprof.syntax.picked_answers import one_is_picked
 
 FEWEST_NETWORKS: Final = 3
@@ -52,6 +53,8 @@ PART_UNKNOWN: Final = calibrated(
 )
 """By which less or more may go."""
 
+
+_BY_KEY: Final = ("dict", "torch.nn.modules.container.ModuleDict")
 
 _ASK_AT_ONCE: Final = (
     "Where their layers have the same sizes, hold their weights in one tensor for each layer, and ask all at once: torch.baddbmm(bias, x, weight) with a first axis for the "
@@ -193,13 +196,17 @@ class NetworkLoops(SteadySearch):
         """Return the ensemble whose networks the turns of a loop ask, each for something that no other one has answered."""
         at_times = {id(call) for call in calls_in(*turns.at_times)}
         for call in calls_in(*turns.body):
-            container = turns.container(call.func)
+            named = numbered_attribute(call.func)
+            container = turns.container(call.func) if named is None else named.owner
             if container is None or id(call) in at_times:
                 continue
             value, asked = value_of(container, known), value_of(call.func, known)
-            if value is None or not self._asks_all(call.func, container, turns, value.networks):
+            if value is None or (asked is not None and not asked.is_network):
                 continue
-            if value.networks < FEWEST_NETWORKS or (asked is not None and not asked.is_network):
+            networks = value.networks if named is None else value.numbered(named.stem)
+            if networks < FEWEST_NETWORKS:
+                continue
+            if not self._asks_all(call.func, container, turns, networks, known):
                 continue
             is_picked = one_is_picked(module, turns.lines)
             if value.are_alike is False and not is_picked:
@@ -209,18 +216,32 @@ class NetworkLoops(SteadySearch):
                 seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
                 on_cpu = any(each.is_array for each in seen) and all(it.is_on_cpu for it in seen)
                 return Ensemble(
-                    value.networks, ast.unparse(container), on_cpu, value.are_alike, is_picked
+                    networks, ast.unparse(container), on_cpu, value.are_alike, is_picked
                 )
         return None
 
-    def _asks_all(self, asked: ast.expr, container: ast.expr, turns: Turns, networks: int) -> bool:
-        """Tell whether the turns go through all networks of the container, where they take each by its number: REDQ asks two of ten."""
+    def _asks_all(
+        self,
+        asked: ast.expr,
+        container: ast.expr,
+        turns: Turns,
+        networks: int,
+        known: Mapping[str, Value],
+    ) -> bool:
+        """Tell whether the turns go through all networks of the container, where they take each by its number or its key: REDQ asks two of ten."""
+        named = numbered_attribute(asked)
         match asked:
             case ast.Subscript(slice=ast.Name(id=number)):
-                through = turns.elements[number]
+                pass
+            case _ if named is not None:
+                number = named.number
             case _:
                 return True
-        match through:
+        match turns.elements.get(number):
+            case ast.Call(func=ast.Attribute(value=of, attr="items" | "keys"), args=[]):
+                return _has_a_key_of_each(of, container, networks, known)
+            case ast.Name() | ast.Attribute() as of:
+                return _has_a_key_of_each(of, container, networks, known)
             case ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
                 return ast.dump(of) == ast.dump(container)
             case ast.Call(func=ast.Name(id="range"), args=[ast.Call(args=[of]) as length]) if (
@@ -230,6 +251,16 @@ class NetworkLoops(SteadySearch):
             case ast.Call(func=ast.Name(id="range"), args=[most]):
                 return self._parameters.value(most) == networks
         return False
+
+
+def _has_a_key_of_each(
+    through: ast.expr, container: ast.expr, networks: int, known: Mapping[str, Value]
+) -> bool:
+    """Tell whether ``through`` has as many keys as the container has networks, each of which is found in it: the agents of a team."""
+    keys, held = value_of(through, known), value_of(container, known)
+    if keys is None or held is None or held.type not in _BY_KEY:
+        return False
+    return keys.length == networks and (keys.type in _BY_KEY or keys.items == "str")
 
 
 DETECTOR: Final = Detector(

@@ -13,7 +13,7 @@ from rlprof.libraries.questions import duty_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import last_name
+from rlprof.source.lines import begins_process, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, assigned_variable
@@ -51,7 +51,8 @@ class _Search(SteadySearch):
         for node in self.tree.hot_nodes():
             parent = self.tree.nodes[node].parent
             if parent in inside:
-                inside.add(node)
+                if not begins_process(self.tree.frame(node)):
+                    inside.add(node)
             elif parent != NO_PARENT and self._makes(node):
                 inside.add(node)
                 owner = self.lines.owner(parent)

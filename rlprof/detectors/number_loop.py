@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.array_arithmetic import is_for_arrays, is_the_same_for_arrays
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
+from rlprof.detectors.recognisers.number_tables import (
+    NumbersSeen,
+    TableTurns,
+    rows_seen,
+    table_turns,
+    writes_to_a_view,
+)
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -19,8 +27,7 @@ from rlprof.source.value import Value, is_number, is_truth
 from rlprof.source.values import value_of
 from rlprof.syntax.imports import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
-from rlprof.syntax.module import SourceModule
-from rlprof.syntax.nodes import assigned, nodes_in
+from rlprof.syntax.nodes import nodes_in
 
 FEWEST: Final = 64
 """Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
@@ -84,19 +91,6 @@ def _removable(loop: NumberLoop) -> Range:
     return Range(min(part.low, OF_A_DICT), part.high) if loop.numbers.is_dict else part
 
 
-class NumbersSeen(NamedTuple):
-    """Numbers that a loop goes through."""
-
-    many: int
-    container: str
-    """In words."""
-    is_dict: bool
-    is_kept: bool
-    """True if an array could hold them from step to step: they are an attribute's, or an array already. A list that is made anew has to
-    be turned into one.
-    """
-
-
 @dataclass(slots=True)
 class NumberLoop:
     """One such loop, with the work on its lines."""
@@ -120,11 +114,14 @@ class NumberLoops(SteadySearch):
             if not self.lines.is_yours(frame) or not self.values.has(frame.file):
                 continue
             module = self.lines.module(frame.file)
-            for turns in turns_at(module, frame.line) if module is not None else ():
+            if module is None:
+                continue
+            for turns in turns_at(module, frame.line):
                 known = self.values.between(frame.file, turns.lines)
-                numbers = _Reading(turns, known, self._parameters).numbers()
-                if numbers is not None and module is not None:
-                    if _writes_to_a_view(module, frame.line, turns):
+                table = table_turns(module, turns, known)
+                numbers = _Reading(turns, known, self._parameters, table).numbers()
+                if numbers is not None:
+                    if writes_to_a_view(module, frame.line, turns):
                         break
                     place = frame.file, turns.lines.start
                     line = self.lines.line(node)
@@ -136,9 +133,17 @@ class NumberLoops(SteadySearch):
 class _Reading:
     """One loop, read with what was seen in it."""
 
-    def __init__(self, turns: Turns, known: Mapping[str, Value], parameters: Parameters) -> None:
-        self._turns = turns
-        self._known = known
+    def __init__(
+        self,
+        turns: Turns,
+        known: Mapping[str, Value],
+        parameters: Parameters,
+        table: TableTurns | None = None,
+    ) -> None:
+        self._table = table
+        self._turns = turns = turns if table is None else table.turns
+        self._rows = rows_seen(turns, known)
+        self._known = {**known, **self._rows}
         self._parameters = parameters
         self._numbers: list[NumbersSeen] = []
         self._keys: set[str] = set()
@@ -152,7 +157,11 @@ class _Reading:
 
     def numbers(self) -> NumbersSeen | None:
         """Return the numbers that it goes through one by one; None where it goes through anything else, or does more than arithmetic."""
-        if not all(self._is_element(name, source) for name, source in self._turns.elements.items()):
+        table = self._table
+        if table is not None and table.numbers.many >= FEWEST:
+            self._keys |= table.turns.elements.keys()
+            self._numbers.append(table.numbers)
+        elif not all(itertools.starmap(self._is_element, self._turns.elements.items())):
             return None
         if not all(map(self._is_done, self._turns.body)) or not self._are_its_places():
             return None
@@ -278,13 +287,17 @@ class _Reading:
 
     def _are_its_places(self) -> bool:
         """Tell whether a turn reads and writes at one place alone, its own, of what has as many places as there are turns."""
-        items = [node for node in nodes_in(*self._turns.body) if isinstance(node, ast.Subscript)]
+        items = [
+            node
+            for node in nodes_in(*self._turns.body)
+            if isinstance(node, ast.Subscript) and ast.unparse(node) not in self._rows
+        ]
         if len({ast.unparse(each.slice) for each in items}) > 1:
             return False
         for item in items:
             seen = value_of(item.value, self._known)
             size = (seen.shape or (seen.length or 0,))[0] if seen is not None else FEWEST
-            if size < FEWEST and seen is not None and seen.type != "dict":
+            if self._table is None and size < FEWEST and seen is not None and seen.type != "dict":
                 return False
         return True
 
@@ -309,9 +322,10 @@ class _Reading:
                 seen = value_of(of, self._known)
                 is_row = seen is not None and len(seen.shape or ()) == 1
                 holds = seen is not None and _is_number(seen.items)
-                return index in self._keys and (is_row or holds)
+                is_own = index in self._keys and (is_row or holds)
+                return is_own and (ast.unparse(of) not in self._rows or self._is_row(of))
             case ast.BinOp(left=left, op=op, right=right) if is_the_same_for_arrays(
-                op, left, right
+                op, left, right, has_float=self._is_float(left) or self._is_float(right)
             ):
                 self._computes = True
                 return self._is_number(left) and self._is_number(right)
@@ -328,6 +342,20 @@ class _Reading:
                 return is_for_arrays(expression) and all(map(self._is_number, args))
         return False
 
+    def _is_float(self, expression: ast.expr) -> bool:
+        seen = value_of(expression, self._known)
+        return seen is not None and seen.types == {"float"}
+
+    def _is_row(self, row: ast.expr) -> bool:
+        """Tell whether a row of a table is the same in all turns, or that of the outer of two loops."""
+        match row:
+            case ast.Subscript(slice=ast.Name(id=number)) if self._table is None:
+                is_made = number in self._own | self._keys | self._made()
+                return not is_made and self._is_number(row.slice)
+            case ast.Subscript(slice=ast.Constant(value=int())):
+                return True
+        return self._table is not None
+
     def _places(self) -> set[str]:
         """Names that stand in brackets: numbers of places."""
         return {
@@ -343,22 +371,6 @@ class _Reading:
             for node in nodes_in(*self._turns.body)
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
-
-
-def _writes_to_a_view(module: SourceModule, line: int, turns: Turns) -> bool:
-    """Tell whether the function has two names for one array, ``after = values[1:]``, of which a turn writes to one and reads the other."""
-    items = [node for node in nodes_in(*turns.body) if isinstance(node, ast.Subscript)]
-    written = {ast.unparse(item.value) for item in items if not isinstance(item.ctx, ast.Load)}
-    used = {ast.unparse(item.value) for item in items} | set(
-        map(ast.unparse, turns.elements.values())
-    )
-    for statement in module.of_function(module.function_at(line)):
-        for each in assigned(statement.node):
-            value = each.value.value if isinstance(each.value, ast.Subscript) else each.value
-            names = {ast.unparse(each.target), ast.unparse(value)}
-            if names <= used and not names.isdisjoint(written):
-                return True
-    return False
 
 
 def _reads(body: Iterable[ast.AST], name: str) -> bool:

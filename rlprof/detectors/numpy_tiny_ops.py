@@ -151,7 +151,7 @@ class _Search(SteadySearch):
         return SmallCalls(
             names,
             by_text.likely - names - seen.large,
-            by_text.is_whole or seen.is_whole,
+            (by_text.is_whole and not seen.large) or seen.is_whole,
             seen.small,
             seen.several,
         )

@@ -83,7 +83,10 @@ def _removable(batches: PaddedBatches) -> Range:
 
 def _lengths_in_words(batches: PaddedBatches) -> str:
     width = ast.unparse(batches.padding.width)
-    told = f"to {width}, whatever the length of {ast.unparse(batches.padding.sequence)}"
+    sequence = ast.unparse(batches.padding.sequence)
+    told = f"to {width}, whatever the length of {sequence}"
+    if batches.padding.is_count:
+        told = f"to {width}, whatever {sequence} has come to where an episode ends"
     if not batches.lengths:
         return f"{told}; how long they are was not seen"
     lengths = f"{min(batches.lengths)} to {max(batches.lengths)}"
@@ -150,7 +153,8 @@ def _lengths(
     values: Values,
 ) -> frozenset[int]:
     """Return the lengths of sequences that were seen, where they are filled up and where they are handed over for that."""
-    texts = {(padding.file, padding.function.qualname, ast.unparse(padding.sequence))}
+    own = (padding.file, padding.function.qualname, ast.unparse(padding.sequence))
+    texts = set() if padding.is_longer_when_seen else {own}
     texts |= {
         (file, function.qualname, operand.text)
         for file, module in modules.items()
@@ -185,14 +189,16 @@ def _around(padding: Padding, modules: Mapping[str, SourceModule]) -> set[_Funct
 
 
 def _hands_on(module: SourceModule, statement: Statement) -> bool:
-    """Tell whether the function returns, or yields, what ``statement`` computes."""
-    variables = {
-        each.target.id for each in assigned(statement.node) if isinstance(each.target, ast.Name)
-    }
-    return _gives(statement) or any(
-        _gives(other) and not variables.isdisjoint(_mentioned(other))
-        for other in module.of_function(statement.function)
-    )
+    """Tell whether the function returns, or yields, what ``statement`` computes, or what is made of that."""
+    variables: set[str] = set()
+    for other in module.of_function(statement.function):
+        if other is statement or not variables.isdisjoint(_mentioned(other)):
+            if _gives(other):
+                return True
+            variables |= {
+                each.target.id for each in assigned(other.node) if isinstance(each.target, ast.Name)
+            }
+    return False
 
 
 def _gives(statement: Statement) -> bool:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
 
 from rlprof.source.histories import Level
 from rlprof.syntax.ancestors import parents
+from rlprof.syntax.module import called_name
 from rlprof.syntax.nodes import items_of
+from rlprof.syntax.reached_reads import is_reached
+
+_MIXES: Final = frozenset(
+    {"mean", "sum", "max", "amax", "min", "amin", "std", "var", "logsumexp", "prod", "flatten", "flip", "sort"}
+)  # fmt: skip
+"""Functions that make something of several steps, or turn their order."""
 
 
 def taken_last(
@@ -17,38 +25,36 @@ def taken_last(
     here, or where the function returns them; None where more is used. Steps are along ``axis``; what a recurrent
     network gives is a pair, its outputs and its state.
     """
-    module, function = levels[0].module, levels[0].statement.function
-    above = parents(module)
+    above = parents(levels[0].module)
     outer = above.get(call)
     if is_recurrent and (_is_index(outer, 1) or _is_last_of_first(outer, above)):
         return 0
     whole = above.get(outer) if outer is not None and _is_index(outer, 0) else outer
     if not is_recurrent and _is_last_along(whole, axis):
         return 0
+    # ``out = net(x)[0]``
+    answer = outer if isinstance(outer, ast.Subscript) and _is_index(outer, 0) else call
+    assigning = above.get(answer)
+    if not isinstance(assigning, ast.Assign):
+        is_first = isinstance(answer, ast.Subscript) or not is_recurrent
+        return 1 if is_first and _is_returned(levels, answer) else None
     targets = [
         target
-        for node in ast.walk(function.node if function else module.tree)
-        if isinstance(node, ast.Assign) and node.value is call
-        for target in node.targets
+        for target in (assigning.targets if answer is call else ())
         if isinstance(target, ast.Tuple) or not is_recurrent
     ]
     outputs = {ast.unparse(items_of(target)[0]) for target in targets}
-    if not outputs and _is_index(outer, 0):  # ``out = net(x)[0]``
-        assigning = above.get(outer) if outer is not None else None
-        outputs = {
-            target.id
-            for target in (assigning.targets if isinstance(assigning, ast.Assign) else ())
-            if isinstance(target, ast.Name)
-        }
+    if answer is not call:
+        outputs = {target.id for target in assigning.targets if isinstance(target, ast.Name)}
     others = [part for target in targets for part in items_of(target)[1:] if not is_recurrent]
     if len(outputs) != 1 or not all(name.isidentifier() for name in outputs):
         return None
-    if others and any(_reads(levels[0], {ast.unparse(part) for part in others})):
+    if others and any(_reads(levels[0], {ast.unparse(part) for part in others}, assigning)):
         return None  # Values of all steps, as of a critic beside.
     inside = {*ast.walk(call)}  # ``x = net(x)``
     reads = [
         read
-        for read in _reads(levels[0], outputs)
+        for read in _reads(levels[0], outputs, assigning)
         if read not in inside and not _is_last(above.get(read), axis, is_recurrent)
     ]
     if not reads:
@@ -74,32 +80,44 @@ def _is_last_along(node: ast.AST | None, axis: int) -> bool:
     return index is not None and ast.unparse(index) == "-1"
 
 
-def _reads(level: Level, names: Collection[str]) -> Iterator[ast.Name]:
-    """Yield the reads of variables in the function of a level."""
+def _reads(level: Level, names: Collection[str], assigning: ast.Assign) -> list[ast.Name]:
+    """Return the reads of variables in the function of a level that may have what they are assigned there."""
     function = level.statement.function
+    reads: list[ast.Name] = []
     for node in ast.walk(function.node if function else level.module.tree):
-        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
-            yield node
+        is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.Name) and is_read and node.id in names:
+            reads.append(node)
+    return [read for read in reads if is_reached(level.module, read, assigning)]
 
 
-def _is_returned(levels: Sequence[Level], read: ast.Name) -> bool:
-    """Tell whether what is read is returned, and the caller uses the last of it alone."""
+def _is_returned(levels: Sequence[Level], read: ast.expr) -> bool:
+    """Tell whether what is read is returned, each step by itself, and the caller uses the last of it alone."""
     returned = [
         statement.node.value
         for statement in levels[0].module.statements_at(read.lineno)
         if isinstance(statement.node, ast.Return) and statement.node.value is not None
     ]
-    if not returned or len(levels) < 2 or not isinstance(levels[1].statement.node, ast.Assign):
+    assigning = levels[1].statement.node if len(levels) > 1 else None
+    if not returned or not isinstance(assigning, ast.Assign):
         return False
+    within = parents(levels[0].module)
+    whole: ast.AST | None = read
+    while whole is not None and not isinstance(whole, ast.Return):
+        if isinstance(whole, ast.Call) and called_name(whole) in _MIXES:
+            return False
+        whole = within.get(whole)
     parts = items_of(returned[0])
     names = {
         name
-        for target in levels[1].statement.node.targets
+        for target in assigning.targets
         for number, name in _names_of(target, len(parts))
         if any(part is read for part in ast.walk(parts[number]))
     }
     above = parents(levels[1].module)
-    return bool(names) and all(_is_index(above.get(use), -1) for use in _reads(levels[1], names))
+    return bool(names) and all(
+        _is_index(above.get(use), -1) for use in _reads(levels[1], names, assigning)
+    )
 
 
 def _names_of(target: ast.expr, parts: int) -> Iterator[tuple[int, str]]:

@@ -22,6 +22,7 @@ from rlprof.source.loop_turns import (
 )
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
+from rlprof.syntax.distributions import is_of_distribution
 from rlprof.syntax.imports import FUNCTIONAL, NUMPY, TORCH, name_key, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -123,7 +124,7 @@ def _found(
     for scope, loop, body in sorted(_loops(module), key=_innermost_first):
         known = shapes.get(scope, {})
         tensors = written.get(scope, NONE_KNOWN).and_also(known)
-        turns = _TurnWork(loop, body, tensors, known, kind)
+        turns = _TurnWork(loop, body, tensors, known, kind, module.imports)
         backwards = turns.need_each_other and goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
@@ -198,9 +199,11 @@ class _TurnWork:
         tensors: Tensors,
         shapes: Mapping[str, tuple[int, ...]],
         kind: TensorKind,
+        imports: Mapping[str, str],
     ) -> None:
         """``shapes`` of tensors that were seen, by name."""
         self._kind = kind
+        self._imports = imports
         self._shapes = shapes
         self._loop = loop
         self._body = body
@@ -344,7 +347,7 @@ class _TurnWork:
     def _is_of_kind(self, call: ast.Call) -> bool:
         if called_name(call) in _PLAIN or root_name(call.func) in self._kind.called_by:
             return True
-        if _draws(call):
+        if _draws(call) or (self._kind is not ARRAYS and is_of_distribution(call, self._imports)):
             return True
         return any(self._tensors.holds(receiver) for receiver in owner_of(call))
 

@@ -163,9 +163,13 @@ class Value:
         are_networks = _MODULE in (self.items, *self.fields.get("first.bases", "").split(","))
         return (self.length or 0) if are_networks and not self.is_mixed else 0
 
+    def numbered(self, stem: str) -> int:
+        """Networks of one class in a network whose names are ``stem`` and a number; 0 where they are not its largest group of such."""
+        return int(self.fields.get("numbered", 0)) if self.fields.get("stem") == stem else 0
+
     @property
     def are_alike(self) -> bool | None:
-        """True if the first few networks in a container have parameters of the same shapes; None where that was not seen."""
+        """True if the first few networks in a container, or under numbered names, have parameters of the same shapes; None where that was not seen."""
         told = self.fields.get("alike")
         return None if told is None else told == "1"
 
@@ -247,6 +251,12 @@ class Value:
     def items(self) -> str:
         """The type of the elements of a container; empty where it has none."""
         return self.fields.get("first.type", "")
+
+    @property
+    def first(self) -> Value | None:
+        """What was last seen of the first element of a container; None where it has none."""
+        fields = _without(self.fields, "first.")
+        return Value([self._seen[-1]._replace(fields=fields)]) if fields else None
 
     @property
     def is_mixed(self) -> bool:

@@ -14,7 +14,7 @@ _OF_A_DICT: Final = frozenset({"values", "items", "children", "named_children"})
 
 
 class Turns(NamedTuple):
-    """One loop, or a comprehension."""
+    """One loop, a comprehension, or a ``map`` of a function that is written there."""
 
     elements: Mapping[str, ast.expr]
     """Names that a turn gives a value, with the container that it is an element, or the number, of."""
@@ -35,9 +35,15 @@ class Turns(NamedTuple):
 
 
 def turns_at(module: SourceModule, line: int) -> Iterator[Turns]:
-    """Yield the comprehensions on a line, and the loops around it, the innermost first."""
+    """Yield the comprehensions and maps on a line, and the loops around it, the innermost first."""
     for statement in module.statements_at(line):
         for node in statement.walk():
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="map"), args=[ast.Lambda(args=given, body=body), *parts]
+                ):
+                    each = zip((argument.arg for argument in given.args), parts, strict=False)
+                    yield Turns(dict(each), [body], statement.lines)
             if isinstance(node, Comprehension):
                 made = made_each_turn(node)
                 made += [test for generator in node.generators for test in generator.ifs]

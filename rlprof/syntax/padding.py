@@ -15,9 +15,12 @@ from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.nodes import arguments_of, assigned, defaults_of, items_of
 from rlprof.syntax.operands import Operand, operand_of
+from rlprof.syntax.written_rows import MAKES, sizes_made, written_rows
 
-_MAKES: Final = frozenset({"zeros", "ones", "full", "empty", "new_zeros", "new_full", "new_empty", "new_ones"})  # fmt: skip
-_PADS: Final = _MAKES | {"pad", "constant_pad_nd"}
+_PADS: Final = MAKES | {"pad", "constant_pad_nd"}
+_CONVERTS: Final = frozenset(
+    {"array", "asarray", "stack", "tensor", "as_tensor", "from_numpy", "FloatTensor", "LongTensor"}
+)
 _COUNTS: Final = frozenset({"len", "size", "max", "min", "sum"})
 """Calls of which a number depends on what there is."""
 _MOST_LEVELS: Final = 4
@@ -40,11 +43,15 @@ class Padding(NamedTuple):
     """The array that is written, if that is how it is filled up."""
     axis: int = 0
     """The axis of the array along which it is filled up."""
+    is_longer_when_seen: bool = False
+    """True if the sequence itself grows there, so that its length when it is looked at tells nothing."""
+    is_count: bool = False
+    """True if in place of the sequence there is the number of its steps, which is counted up."""
 
 
 def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
-    """Yield them in all files of a program: rows of an array of zeros that are written up to the length of a sequence, and what is added to a
-    sequence for the rest. Those whose width is that of the longest of a batch are left out.
+    """Yield them in all files of a program: rows of an array of zeros that are written up to the length of a sequence, at their end or step by
+    step, and what is added to a sequence for the rest. Those whose width is that of the longest of a batch are left out.
     """
     widths = _Widths(modules)
     for file, module in modules.items():
@@ -58,6 +65,18 @@ def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
                     line, written = statement.first_line, _written(statement, sequence)
                     width = _in_full(place.width, module, function)
                     yield Padding(file, function, line, width, written, place.array, place.axis)
+            for place in _grown(module, statement, function):
+                if widths.is_fixed(place.width, module, function):
+                    line, width = statement.first_line, _in_full(place.width, module, function)
+                    sequence = place.length
+                    yield Padding(file, function, line, width, sequence, is_longer_when_seen=True)
+        for rows in written_rows(module):
+            function = rows.taking.function
+            if function is not None and widths.is_fixed(rows.width, module, rows.made_in):
+                line = rows.taking.first_line
+                yield Padding(
+                    file, function, line, rows.width, rows.step, rows.array, 1, is_count=True
+                )
 
 
 @lru_cache(maxsize=1024)
@@ -109,13 +128,29 @@ def _in_full(width: ast.expr, module: SourceModule, function: Function) -> ast.e
 
 
 def _written(statement: Statement, sequence: ast.expr) -> ast.expr:
-    """Return what is written, where that is an attribute of the sequence; else the sequence."""
+    """Return what is written, where that is an attribute of the sequence or made an array of; else the sequence."""
     for each in assigned(statement.node):
         if isinstance(each.value, ast.Attribute) and ast.dump(each.value.value) == ast.dump(
             sequence
         ):
             return each.value
+        is_a_row = isinstance(each.target, ast.Subscript) and _is_one_axis(each.target.slice)
+        written = _converted(each.value)
+        if is_a_row and written is not each.value and isinstance(written, ast.Name):
+            return written
     return sequence
+
+
+def _is_one_axis(index: ast.expr) -> bool:
+    """Tell whether one axis alone is taken by a slice: then what is written is as long."""
+    return sum(isinstance(axis, ast.Slice) for axis in items_of(index)) == 1
+
+
+def _converted(value: ast.expr) -> ast.expr:
+    """``seen`` of ``torch.from_numpy(np.stack(seen))``."""
+    while isinstance(value, ast.Call) and called_name(value) in _CONVERTS and value.args:
+        value = value.args[0]
+    return value
 
 
 class _Filled(NamedTuple):
@@ -128,29 +163,73 @@ class _Filled(NamedTuple):
 
 
 def _filled(function: Function, statement: Statement) -> Iterator[_Filled]:
-    """Yield what is written up to a length: ``rows[i, :len(episode)] = episode``."""
+    """Yield what is written up to a length, or from the end on: ``rows[i, :len(episode)] = episode``."""
     for each in assigned(statement.node):
         match each.target:
             case ast.Subscript(value=ast.Name(id=name), slice=index) if statement.in_loop:
                 axes = items_of(index)
                 for axis, taken in enumerate(axes):
-                    sizes = _sizes(only_value(function, name))
-                    match taken:
-                        case ast.Slice(lower=None, upper=ast.expr() as upper, step=None):
-                            if axis < len(sizes):
-                                yield _Filled(sizes[axis], upper, name, axis)
+                    sizes = sizes_made(only_value(function, name))
+                    length = _length_written(taken, sizes[axis]) if axis < len(sizes) else None
+                    if length is not None:
+                        yield _Filled(sizes[axis], length, name, axis)
 
 
-def _sizes(made: ast.expr | None) -> Sequence[ast.expr]:
-    """The sizes of an array that is made of one number."""
-    match made:
-        case ast.Call(args=[ast.Tuple(elts=sizes) | ast.List(elts=sizes), *_]):
-            pass
-        case ast.Call(args=sizes):
+def _length_written(taken: ast.expr, width: ast.expr) -> ast.expr | None:
+    """Return ``n`` of ``[:n]``, and of ``[-n:]`` and ``[width - n:]``, which are filled up on the left."""
+    match taken:
+        case ast.Slice(lower=None, upper=ast.expr() as length, step=None):
+            return length
+        case ast.Slice(lower=ast.UnaryOp(op=ast.USub(), operand=length), upper=None, step=None):
+            return length
+        case ast.Slice(
+            lower=ast.BinOp(left=whole, op=ast.Sub(), right=length), upper=None, step=None
+        ) if ast.dump(whole) == ast.dump(width):
+            return length
+    return None
+
+
+def _grown(module: SourceModule, statement: Statement, function: Function) -> Iterator[_Filled]:
+    """Yield a list that zeros are added to until it is long enough: ``while len(episode) < width: episode.append(zero)``."""
+    match statement.node:
+        case ast.While(
+            test=ast.Compare(
+                left=ast.Call(func=ast.Name(id="len"), args=[ast.Name() as of]),
+                ops=[ast.Lt()],
+                comparators=[width],
+            ),
+            body=body,
+        ):
             pass
         case _:
-            return ()
-    return sizes if called_name(made) in _MAKES else ()
+            return
+    for part in body:
+        match part:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[added])):
+                if not _is_nothing(added, module, function):
+                    return
+            case _:
+                return
+    yield _Filled(width, of)
+
+
+def _is_nothing(added: ast.expr, module: SourceModule, function: Function) -> bool:
+    """Tell whether it is zero, or an array or a tuple of such."""
+    match added:
+        case ast.Constant(value=value):
+            return not value
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return all(_is_nothing(part, module, function) for part in parts)
+        case ast.Call():
+            return called_name(added).endswith(("zeros", "zeros_like"))
+        case ast.Name(id=name):
+            for at in (function, None):
+                if values := values_assigned(module, at, name):
+                    return all(
+                        not isinstance(value, ast.Name) and _is_nothing(value, module, function)
+                        for value in values
+                    )
+    return False
 
 
 def _added(module: SourceModule, statement: Statement) -> Iterator[_Filled]:

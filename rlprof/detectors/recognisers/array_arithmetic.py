@@ -15,8 +15,12 @@ _LARGEST: Final = 2**31
 _POWERS: Final = (2, 3, 0.5)
 
 
-def is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) -> bool:
-    """Tell whether numpy's numbers, of 64 bits, come to what Python's do, which have as many as they need."""
+def is_the_same_for_arrays(
+    op: ast.operator, left: ast.expr, right: ast.expr, *, has_float: bool = False
+) -> bool:
+    """Tell whether numpy's numbers, of 64 bits, come to what Python's do, which have as many as they need; ``has_float``: whether one side is a
+    float for sure, whose powers are floats.
+    """
     constants = [
         side.value
         for side in (left, right)
@@ -25,7 +29,7 @@ def is_the_same_for_arrays(op: ast.operator, left: ast.expr, right: ast.expr) ->
     if any(abs(constant) > _LARGEST for constant in constants):
         return False
     if isinstance(op, ast.Pow):
-        return isinstance(right, ast.Constant) and right.value in _POWERS
+        return has_float or (isinstance(right, ast.Constant) and right.value in _POWERS)
     return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Mod)
 
 

@@ -13,6 +13,7 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
+from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
@@ -36,11 +37,15 @@ _BY_ORDER: Final = frozenset(
 """Those that take the elements in their order."""
 _CONVERTS: Final = frozenset(
     {"array", "asarray", "stack", "vstack", "tensor", "as_tensor", "FloatTensor", "list", "fromiter", "concatenate", "cat"}
+    | {"Series"}
 )  # fmt: skip
+_WINDOWS: Final = frozenset({"rolling", "expanding", "ewm"})
+"""Methods of pandas after which a statistic gives one number for each element."""
+_VALUES: Final = frozenset({"iloc", "values"})
 _BEGINS: Final = ("__init__", "__post_init__", "__new__")
 _ADDED_TO: Final = ("list", "collections.deque")
 _LIBRARIES: Final = ("numpy.", "torch.", "statistics.", "math.")
-_PACKAGES: Final = frozenset({"numpy", "torch"})
+_PACKAGES: Final = frozenset({"numpy", "torch", "pandas"})
 
 
 class Statistic(NamedTuple):
@@ -191,6 +196,8 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
             part = pending.pop()
             if isinstance(part, ast.Call) and called_name(part) in _CONVERTS:
                 pending += part.args[:1]
+            elif isinstance(part, ast.Call) and called_name(part) in _WINDOWS:
+                pending += owner_of(part) if _is_taken_last(module, call) else []
             elif isinstance(part, ast.ListComp | ast.SetComp | ast.GeneratorExp):
                 is_plain = len(part.generators) == 1 and _stays(module, part.elt)
                 pending += [part.generators[0].iter] if is_plain else []
@@ -198,6 +205,17 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
                 yield part
             elif isinstance(part, ast.Subscript) and _is_filled_part(part.slice):
                 yield part.value
+
+
+def _is_taken_last(module: SourceModule, call: ast.Call) -> bool:
+    """Tell whether of the numbers that a call gives the last alone is used: ``x.rolling(100).mean().iloc[-1]``."""
+    above = parents(module)
+    match values := above.get(call):
+        case ast.Attribute(attr=attr) if attr in _VALUES:
+            match above.get(values):
+                case ast.Subscript(slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(1))):
+                    return True
+    return False
 
 
 def _stays(module: SourceModule, element: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
+from rlprof.source.lines import Line, UserLines, begins_process, heaviest_line, short_place
 from rlprof.source.tensor_loops import ARRAYS, TensorKind, TensorLoop, tensor_loops
 from rlprof.source.values import SeenTensor, Values
 from rlprof.syntax.origin import installed_package
@@ -72,9 +72,10 @@ class LineTime:
         self._nodes.update(nodes)
 
     def add_calls(self, top: int, line: Line) -> None:
-        """Add a call, with all that it calls."""
+        """Add a call, with all that it calls; a worker that it forks lives on without it."""
         tree = self.lines.tree
-        self.add(line, tree.total_cost(top).wall_us, tree.subtree(top))
+        called = [*tree.subtree(top, lambda node: begins_process(tree.frame(node)))]
+        self.add(line, tree.cost_of(called).wall_us, called)
 
     @property
     def nodes(self) -> frozenset[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
@@ -16,14 +16,15 @@ from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_th
 from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
-from rlprof.source.histories import JOINS, Level, is_history, joined_at
+from rlprof.source.histories import JOINS, Level, handed_over, is_history, joined_at
 from rlprof.source.last_steps import taken_last
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.recurrent_values import recurrent_kind
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import callee, value_of
 from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.module import Function, SourceModule, called_name
+from rlprof.syntax.module import Function, SourceModule, Statement, called_name
+from rlprof.syntax.nodes import assigned, calls_in, items_of
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -110,10 +111,10 @@ class RereadHistories(SteadySearch):
         for statement in self.lines.statements(frame):
             known = self.values.of(frame.file, statement)
             for call in statement.walk():
-                network = value_of(call.func, known) if isinstance(call, ast.Call) else None
-                if not isinstance(call, ast.Call) or network is None or not network.is_network:
+                if not isinstance(call, ast.Call) or not _is_network(call, known):
                     continue
-                if (recurrent_kind(network) in _KINDS) == is_recurrent:
+                network = value_of(call.func, known)
+                if network and (recurrent_kind(network) in _KINDS) == is_recurrent:
                     yield call
 
     def _asks_for_an_action(self, node: int) -> bool:
@@ -158,7 +159,9 @@ class RereadHistories(SteadySearch):
         if joined is not None:
             asks = self._is_without_gradients(node)
         else:
-            asks = self._asks_for_an_action(node) and is_history(call.args[0], levels)
+            asks = self._asks_for_an_action(node) and (
+                is_history(call.args[0], levels) or self._is_handed_out(call.args[0], at)
+            )
         if not asks:
             return None
         below = called_right_there(self.tree, node, ("torch",)) if kind else self.tree.subtree(node)
@@ -166,11 +169,58 @@ class RereadHistories(SteadySearch):
         if joined is not None and min(joined, taken) > 0:
             # All that is called between the two is asked for each step of the history.
             nodes.update(self._called_between(at[taken][0], node))
-        network_text = ast.unparse(call.func)
+        network_text = " and ".join(
+            ast.unparse(each.func) for each in calls_in(call) if _is_network(each, known)
+        )
         looks_back = bool(kind) or any(map(_looks_back, modules))
         return RereadHistory(
             line, kind, network_text, median(sizes), max(sizes), rows, looks_back, nodes
         )
+
+    def _is_handed_out(self, given: ast.expr, at: Sequence[tuple[int, Level]]) -> bool:
+        """Tell whether it is what a method gives that makes an array of all that it has seen: the step of an environment's wrapper."""
+        if not at:
+            return False
+        (node, level), *above = at
+        file, function = self.tree.frame(node).file, level.statement.function
+        names = {part.id for part in ast.walk(given) if isinstance(part, ast.Name)}
+        made = (
+            (each.target, statement)
+            for statement in level.module.of_function(function)
+            for each in assigned(statement.node)
+            if isinstance(each.target, ast.Name) and each.target.id in names
+        )
+        if any(self._gives_history(target, file, by, level.module) for target, by in made):
+            return True
+        return any(
+            self._is_handed_out(value, above)
+            for name in names
+            for value in (handed_over(name, function, above[0][1]) if above else ())
+        )
+
+    def _gives_history(
+        self, target: ast.Name, file: str, statement: Statement, module: SourceModule
+    ) -> bool:
+        """Tell whether ``statement`` gives ``target`` what a method returns, or a part of it, that is one."""
+        match statement.node:
+            case ast.Assign(targets=[ast.Name() | ast.Tuple() as whole], value=ast.Call() as call):
+                called = callee(call, self.values.of(file, statement), module)
+            case _:
+                return False
+        defined = self.lines.module(called.file) if called.is_yours else None
+        function = defined.function_at(called.line) if defined is not None else None
+        if defined is None or function is None or function.code_line != called.line:
+            return False
+        targets = items_of(whole)
+        position = targets.index(target) if target in targets else len(targets)
+        for returned in defined.of_function(function):
+            if isinstance(returned.node, ast.Return) and returned.node.value is not None:
+                parts = items_of(returned.node.value)
+                if position < len(parts) and is_history(
+                    parts[position], [Level(defined, returned, {})]
+                ):
+                    return True
+        return False
 
     def _defining(self, network: Value) -> Iterator[SourceModule]:
         """Yield the file that the network's class is written in, if it is the program's."""
@@ -238,6 +288,11 @@ def _lengths_of_history(
         return 0, 1, frozenset()
     longest = max(found, key=lambda others: len(found[others]))
     return len(longest[0]), max(1, rows[longest]), frozenset(found[longest])
+
+
+def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
+    network = value_of(call.func, known)
+    return network is not None and network.is_network
 
 
 def _keeps_nothing(call: ast.Call, known: Mapping[str, Value]) -> bool:

@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.small_arrays import (
     A_HANDFUL,
+    ARITHMETIC,
     ARRAY,
+    DRAWS,
     FEW,
     OF_SHAPE,
     SCALAR_CALLS,
@@ -27,6 +29,9 @@ _VIEWS: Final = frozenset({"reshape", "ravel", "view", "transpose", "squeeze"})
 """Methods that cost little, and that nothing takes the place of."""
 
 _OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
+_SQUARE: Final = frozenset({"eye", "identity", "tri", "indices"})
+_OF_PAIRS: Final = frozenset({"outer", "kron"})
+_LONGER: Final = frozenset({"tile", "repeat", "resize", "pad", "broadcast_to", "meshgrid", "diag", "diagflat", "vander"})  # fmt: skip
 """Functions that make an array of more numbers than they are given."""
 
 
@@ -69,12 +74,7 @@ def calls_by_size(
             if name in ARRAY:
                 continue
             given = call.args[0]
-            is_made = name in OF_SHAPE | _OF_BOUNDS
-            numbers = (
-                (elements_of(given) if len(call.args) == 1 else None)
-                if is_made
-                else _given_numbers(call, known, module)
-            )
+            numbers = _called_numbers(call, name, known, module)
             if numbers is None:
                 is_whole = False
             else:
@@ -82,6 +82,8 @@ def calls_by_size(
                 (small if is_few else large).add(name)
                 is_one = numbers <= A_HANDFUL or _is_an_item(given, known)
                 several |= set() if is_one else {name}
+        if any(_is_of_many(part, known, module) for part in statement.walk()):
+            large.add(ARITHMETIC)
     return SeenSizes(
         frozenset(small - large),
         frozenset(large),
@@ -90,14 +92,42 @@ def calls_by_size(
     )
 
 
-def _given_numbers(
-    call: ast.Call, known: Mapping[str, Value], module: SourceModule | None
+def _called_numbers(
+    call: ast.Call, name: str, known: Mapping[str, Value], module: SourceModule | None
 ) -> int | None:
-    """How many numbers a function is given: in its first argument, or in another one that was seen to have more; None where the first was
-    not seen.
+    """How many numbers a function of numpy works on: those it makes, or is given in its first argument, or in another one that was seen to have
+    more; None where the first was not seen, or where it makes more than was seen.
     """
+    if name in OF_SHAPE | _OF_BOUNDS:
+        made = elements_of(call.args[0]) if len(call.args) == 1 else None
+        return made**2 if made and name in _SQUARE else made
     first, *others = (_seen_numbers(each, known, module) for each in given_to(call))
-    return None if first is None else max(first, *filter(None, others), 0)
+    if name in _OF_PAIRS and first and others:
+        return first * others[0] if others[0] else None
+    # Of one number many may be made.
+    if first is None or (name in _LONGER and first <= FEW):
+        return None
+    drawn = _size_of_draw(call, name)
+    return max(first, *filter(None, others), 0) if drawn is None else elements_of(drawn)
+
+
+def _size_of_draw(call: ast.Call, name: str) -> ast.expr | None:
+    """How many numbers are to be drawn at random, where the call says it."""
+    if name not in DRAWS:
+        return None
+    bounds = 1 if name == "choice" else 2
+    named = (keyword.value for keyword in call.keywords if keyword.arg == "size")
+    return next(named, call.args[bounds] if len(call.args) > bounds else None)
+
+
+def _is_of_many(part: ast.AST, known: Mapping[str, Value], module: SourceModule | None) -> bool:
+    """Tell whether it is arithmetic with an array that was seen to be of many numbers."""
+    return isinstance(part, ast.BinOp) and any(
+        (_seen_numbers(side, known, module) or 0) > FEW
+        # An item of it may be one number.
+        for side in (part.left, part.right)
+        if not isinstance(side, ast.Subscript)
+    )
 
 
 def _works_on_columns(expression: ast.expr, function: Function | None) -> bool:
@@ -150,10 +180,12 @@ def _seen_numbers(
             parts = [left, *others]
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[]) if name in _VIEWS:
             return _seen_numbers(owner, known, module)
-        case ast.Call(args=[_, *_] as arguments) as call if callee(
-            call, known, module
-        ).name.startswith("numpy."):
-            parts = arguments
+        case ast.Call(args=[_, *_]) as call:
+            name = callee(call, known, module).name
+            are_seen = all(_seen_numbers(each, known, module) is not None for each in call.args)
+            if not are_seen or not name.startswith("numpy."):
+                return None
+            return _called_numbers(call, name.rpartition(".")[2], known, module)
         case _:
             return None
     sizes = [_seen_numbers(part, known, module) for part in parts]

@@ -74,7 +74,7 @@ _ON_VALUES: Final = frozenset(
     | {"ceil", "isnan", "isinf", "isfinite", "isclose", "allclose", "deg2rad", "rad2deg", "maximum"}
     | {"minimum", "float32", "float64", "int32", "int64", "bool_"}
 )
-_DRAWS: Final = frozenset({"rand", "random", "uniform", "randint", "normal", "choice", "randn"})
+DRAWS: Final = frozenset({"rand", "random", "uniform", "randint", "normal", "choice", "randn"})
 OF_SHAPE: Final = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 ARRAY: Final = frozenset({"array", "asarray"})
 SCALAR_CALLS: Final = frozenset({"float", "int", "len", "bool", "abs", "round"})
@@ -177,7 +177,7 @@ def _is_few(node: ast.AST, sizes: Mapping[str, str]) -> bool:
 def _size_of_arguments(call: ast.Call, sizes: Mapping[str, str]) -> str:
     """The most that a call of numpy works on."""
     name = called_name(call)
-    if name in _DRAWS and ast.unparse(call.func).split(".")[1:2] == ["random"]:
+    if name in DRAWS and ast.unparse(call.func).split(".")[1:2] == ["random"]:
         return _Size.NUMBER if _draws_one(call, sizes) else _Size.UNKNOWN
     if name not in _ON_VALUES or not call.args:
         return _Size.UNKNOWN
@@ -263,7 +263,7 @@ def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:
         return _size(call.args[0], sizes)
     if name in OF_SHAPE and call.args:
         return _size_of_shape(call.args[0])
-    if name in _DRAWS:
+    if name in DRAWS:
         return _Size.NUMBER if _draws_one(call, sizes) else _Size.UNKNOWN
     if name in ("norm", "mean", "sum", "argmax", "argmin", "any", "all", "dot", "max", "min"):
         along = any(keyword.arg == "axis" for keyword in call.keywords) or len(call.args) > 1
@@ -341,7 +341,9 @@ def _annotated(function: Function) -> dict[str, str]:
 def _assignments(statements: Iterable[Statement]) -> Iterator[tuple[str, ast.expr]]:
     for statement in statements:
         if isinstance(statement.node, ast.AugAssign):
-            yield name_key(statement.node.target), statement.node.value
+            changed = statement.node
+            # A table that is multiplied by a number stays a table.
+            yield name_key(changed.target), ast.BinOp(changed.target, changed.op, changed.value)
         for each in assigned(statement.node):
             if not each.is_unpacked:
                 yield name_key(each.target), each.value

@@ -77,7 +77,8 @@ class Slotted:
         ("text", {"type": "str", "length": "4"}),
         ([1.5, 2.5], {"type": "list", "length": "2", "first.type": "float"}),
         ((1, "a"), {"type": "tuple", "length": "2", "first.type": "int", "mixed": "1"}),
-        ({"a": [1]}, {"type": "dict", "length": "1", "first.type": "list", "first.length": "1"}),
+        ({"a": [1]}, {"type": "dict", "length": "1", "first.type": "list", "first.length": "1", "first.first.type": "int"}),
+        ([[1.0, "a"]], {"type": "list", "length": "1", "first.type": "list", "first.length": "2", "first.first.type": "float", "first.mixed": "1"}),
         (deque([1]), {"type": "collections.deque", "length": "1", "first.type": "int"}),
         ([], {"type": "list", "length": "0"}),
         (np.zeros((4, 5)), {"type": "numpy.ndarray", "shape": "4,5", "dtype": "f8"}),
@@ -94,6 +95,37 @@ class Slotted:
 )  # fmt: skip
 def test_describes(value: object, told: dict[str, str]):
     assert seen(frame_with(value=value), "it.value") == [told]
+
+
+class Numbered(torch.nn.Module):
+    def __init__(self, *widths: int) -> None:
+        super().__init__()
+        self.body = torch.nn.Linear(3, 2)
+        for number, width in enumerate(widths):
+            self.add_module(f"model_{number}", torch.nn.Linear(2, width))
+
+
+@pytest.mark.parametrize(
+    ("widths", "told"),
+    [
+        ((4, 4, 4, 4), {"stem": "model_", "numbered": "4", "alike": "1"}),
+        ((4, 4, 5), {"stem": "model_", "numbered": "3", "alike": "0"}),
+        ((4, 4), {}),
+    ],
+)
+def test_tells_networks_that_have_numbers_in_their_names(widths, told):
+    (fields,) = seen(frame_with(net=Numbered(*widths)), "it.net")
+
+    assert {name: fields[name] for name in ("stem", "numbered", "alike") if name in fields} == told
+
+
+@pytest.mark.parametrize(("width", "alike"), [(2, "1"), (5, "0")])
+def test_tells_whether_networks_in_a_list_or_a_dictionary_have_the_same_shapes(width, alike):
+    networks = [torch.nn.Linear(3, 2), torch.nn.Linear(3, 2), torch.nn.Linear(3, width)]
+    by_key = {str(number): each for number, each in enumerate(networks)}
+
+    for told in seen(frame_with(nets=networks, by_key=by_key), "it.nets", "it.by_key"):
+        assert told["alike"] == alike
 
 
 class Heard(TorchFunctionMode):

@@ -73,6 +73,27 @@ AGENT = Script(
         def policies(self, observations):
             return {name: net(observations[name]) for name, net in self.nets.items()}
 
+        def of_each_agent(self, observations):
+            for agent, x in observations.items():
+                self.actions[agent] = self.nets[agent](x).argmax()
+
+        def mapped(self, x):
+            return torch.stack(tuple(map(lambda net: net(x), self.members)), dim=1)
+
+        def by_name(self, x):
+            return torch.stack([getattr(self, f"model_{i}")(x) for i in range(10)])
+
+        def some_by_name(self, x):
+            return torch.stack([getattr(self, f"model_{i}")(x) for i in range(4)])
+
+        def layers_by_name(self, x):
+            for i in range(10):
+                x = getattr(self, f"model_{i}")(x)
+            return x
+
+        def mapped_layers(self, x):
+            return list(map(lambda net: x.append(net(x[-1])), self.members))
+
         def two_of_them(self, x):
             return [self.members[i](x) for i in range(2)]
 
@@ -124,6 +145,12 @@ ASKED = {
     "cascade": "q = layer(h)",
     "sequential": "old = layer(x)",
     "policies": "net(observations",
+    "of_each_agent": "self.actions[agent] =",
+    "mapped": "map(lambda net: net(x)",
+    "by_name": "for i in range(10)])",
+    "some_by_name": "for i in range(4)])",
+    "layers_by_name": 'x = getattr(self, f"model_{i}")(x)',
+    "mapped_layers": "map(lambda net: x.append",
     "two_of_them": "for i in range(2)]",
     "some_of_them": "self.losses.append(self.members[i](x))",
     "routed": "out[owner == i] = net",
@@ -159,7 +186,7 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, AGENT)
 
 
-@pytest.mark.parametrize("function", ["forward", "by_number", "beside", "policies"])
+@pytest.mark.parametrize("function", ["forward", "by_number", "beside", "policies", "mapped"])
 def test_networks_that_are_asked_one_after_the_other(function):
     run = an_update(function)
 
@@ -208,7 +235,7 @@ def test_on_a_gpu_nobody_knows_the_least():
     [
         *("layers", "dense", "rest", "kept", "rows"),
         *("in_place", "checkpointed", "cascade", "sequential"),
-        *("two_of_them", "some_of_them", "routed", "played", "filtered"),
+        *("two_of_them", "some_of_them", "routed", "played", "filtered", "mapped_layers"),
     ],
 )
 def test_layers_of_one_network_are_no_ensemble(function):
@@ -227,3 +254,38 @@ def test_silent_under_its_threshold():
     run.sees(ask, self__members=networks(10), member=NETWORK, x=ROWS)
 
     assert not found(run)
+
+
+@pytest.mark.parametrize(
+    ("agents", "nets", "is_told"),
+    [
+        ("type=dict length=10 first.type=numpy.ndarray", networks(10), True),
+        ("type=dict length=7 first.type=numpy.ndarray", networks(10), False),
+        ("type=dict length=10 first.type=numpy.ndarray", networks(10, alike=False), False),
+        ("type=list length=10 first.type=tuple", networks(10), False),
+    ],
+)
+def test_networks_by_their_agents_are_all_asked_where_there_are_as_many(agents, nets, is_told):
+    by_key = nets.replace("container.ModuleList", "container.ModuleDict")
+    run = an_update("of_each_agent", by_key)
+    line = AGENT.at(ASKED["of_each_agent"], "Agent.of_each_agent")
+
+    assert bool(found(run.sees(line, observations=agents))) == is_told
+
+
+@pytest.mark.parametrize(
+    ("function", "told", "is_told"),
+    [
+        ("by_name", "stem=model_ numbered=10 alike=1", True),
+        ("by_name", "stem=model_ numbered=10 alike=0", False),
+        ("by_name", "stem=head_ numbered=10 alike=1", False),
+        ("by_name", "optimized=1", False),
+        ("some_by_name", "stem=model_ numbered=10 alike=1", False),
+        ("layers_by_name", "stem=model_ numbered=10 alike=1", False),
+    ],
+)
+def test_networks_that_have_numbers_in_their_names(function, told, is_told):
+    line = AGENT.at(ASKED[function], f"Agent.{function}")
+    run = an_update(function).sees(line, self=f"type=agent.Agent bases={MODULE} {told}")
+
+    assert bool(found(run)) == is_told

@@ -177,3 +177,19 @@ def test_silent_for_a_process_of_noise_whose_steps_take_no_action():
 def test_silent_just_under_its_threshold():
     assert found(a_training(10 * MIN_SHARE * 0.9, NEW, INIT)) == []
     assert len(found(a_training(10 * MIN_SHARE * 1.1, NEW, INIT))) == 1
+
+
+def test_what_a_worker_does_that_an_environment_forks_is_not_its_making():
+    forked = (
+        NEW,
+        INIT,
+        "/usr/lib/python3.11/multiprocessing/process.py:314 BaseProcess._bootstrap",
+    )
+    serving = a_training(3.0, *forked, "worker.py:3 serve")
+
+    assert found(serving) == []
+    both = a_run(steady_s=10.0).process("main", steps=1000)
+    both.spends(3.0, NEW, INIT).spends(4.0, *forked, "worker.py:3 serve").spends(3.0, RUN)
+    profile = profile_of(both, MAZE, TRAIN)
+    (finding,) = DETECTOR.in_samples.detect(profile)
+    assert claimed_s(profile, finding) == 3.0

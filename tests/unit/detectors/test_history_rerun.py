@@ -459,3 +459,156 @@ def test_silent_for_the_targets_of_an_update():
     run = an_episode(above=script.at("target = agent.act", "train"))
 
     assert detect(DETECTOR, run, script) == []
+
+
+def test_a_variable_that_is_given_another_answer_later_is_not_read_for_this_one():
+    script = Script(
+        ANSWERER.file,
+        ANSWERER.text.replace(
+            "ids = torch.cat([ids, new], 1)\n    return ids",
+            "ids = torch.cat([ids, new], 1)\n    logits = model(ids, mask)\n    return logits.mean()",
+            1,
+        ),
+    )
+    assert script.text != ANSWERER.text
+    assert detect(DETECTOR, an_answer(script), script)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "ids = torch.cat([ids, new], 1)\n    return logits.mean()",
+        "ids = torch.cat([ids, new], 1)\n        if other:\n            logits = 0\n    return logits.mean()",
+    ],
+)
+def test_silent_where_the_last_answer_of_the_loop_is_read_whole(new):
+    script = Script(
+        ANSWERER.file,
+        ANSWERER.text.replace("ids = torch.cat([ids, new], 1)\n    return ids", new, 1),
+    )
+    assert detect(DETECTOR, an_answer(script), script) == []
+
+
+PLANNER = Script(
+    "planner.py",
+    """
+    class Planner(nn.Module):
+        def forward(self, states):
+            x = self.embed(states)
+            mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+            return self.head(self.blocks(x, mask=mask))
+
+        def get_action(self, states):
+            answers = self.forward(states[None])
+            return answers[0, -1]
+
+    def act(model, env):
+        states = env.reset()
+        while True:
+            with torch.no_grad():
+                action = model.get_action(states)
+            states = torch.cat([states, env.step(action)], dim=0)
+    """,
+)
+
+
+def planning(script: Script) -> list[Finding]:
+    above = (
+        script.at("action = model.get_action", "act"),
+        script.at("answers = self.forward", "Planner.get_action"),
+    )
+    ask = script.at("self.blocks(x, mask", "Planner.forward")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(8.0, *above, ask, MODULE).spends(2.0, above[0])
+    floats = [f"type=torch.Tensor shape=1,{size},16 dtype=torch.float32" for size in (60, 200, 90)]
+    kind = f"bases=torch.nn.modules.module.Module file={script.file}"
+    run.sees(above[0], model__get_action=f"type=method function=get_action file={script.file}")
+    run.sees(above[1], self=f"type=planner.Planner {kind}")
+    network = "type=torch.nn.modules.container.Sequential bases=torch.nn.modules.module.Module"
+    run.sees(ask, self__blocks=network, self__head=network, x=floats)
+    return detect(DETECTOR, run, script)
+
+
+def test_tells_a_body_whose_answers_a_head_returns_to_who_takes_the_last():
+    (finding,) = planning(PLANNER)
+
+    assert lines_of(finding) == [PLANNER.line("self.blocks(x, mask")]
+    assert "in self.head and self.blocks" in finding.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("answers[0, -1]", "answers[0]"),
+        ("self.head(self.blocks(x, mask=mask))", "self.head(self.blocks(x, mask=mask)).mean(1)"),
+        ("answers[0, -1]", "answers[0, -1], answers.sum()"),
+    ],
+)
+def test_silent_where_more_than_the_last_of_what_a_head_returns_is_used(old, new):
+    assert old in PLANNER.text
+    assert planning(Script(PLANNER.file, PLANNER.text.replace(old, new))) == []
+
+
+WRAPPED = Script(
+    "wrapped.py",
+    """
+    class Histories(gym.Wrapper):
+        def reset(self):
+            self.history = [self.env.reset()]
+
+        def step(self, action):
+            obs, reward, over = self.env.step(action)
+            self.history.append(obs)
+            return np.stack(self.history), reward, over
+
+    class Agent:
+        def act(self, seen):
+            with torch.no_grad():
+                out, _ = self.gru(torch.as_tensor(seen).unsqueeze(1))
+            return self.head(out[-1])
+
+    def play(env, agent):
+        while True:
+            action = agent.act(obs)
+            obs, reward, over = env.step(action)
+    """,
+)
+
+
+def playing(script: Script, method: str = "step") -> list[Finding]:
+    above = script.at("action = agent.act", "play")
+    ask = script.at("out, _ = self.gru", "Agent.act")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(8.0, above, ask, MODULE, RNN).spends(2.0, above)
+    arrays = [f"type=torch.Tensor shape={size},8 dtype=torch.float32" for size in (60, 200, 90)]
+    run.sees(ask, self__gru=LSTM.replace("LSTM", "GRU"), seen=arrays)
+    line = script.line(f"def {method}(self")
+    made = f"type=function function=wrapped.Histories.{method} file={script.file} line={line}"
+    return detect(
+        DETECTOR, run.sees(script.at("= env.step(action)", "play"), env__step=made), script
+    )
+
+
+def test_tells_a_history_that_the_step_of_a_wrapper_hands_out():
+    (finding,) = playing(WRAPPED)
+
+    assert lines_of(finding) == [WRAPPED.line("out, _ = self.gru")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("np.stack(self.history)", "obs"),
+        ("np.stack(self.history)", "np.stack(self.history[-8:])"),
+        ("np.stack(self.history), reward", "reward, np.stack(self.history)"),
+        ("self.history.append(obs)", "self.history.append(obs); self.history.pop(0)"),
+        ("out[-1]", "out"),
+    ],
+)
+def test_silent_where_a_wrapper_hands_out_no_history(old, new):
+    assert old in WRAPPED.text
+    assert not playing(Script(WRAPPED.file, WRAPPED.text.replace(old, new)))
+
+
+def test_silent_where_another_method_was_seen_to_be_called():
+    assert not playing(WRAPPED, "reset")

@@ -30,6 +30,18 @@ AGENT = Script(
             rows = np.array(self.rewards)
             return rows.mean()
 
+        def by_pandas(self):
+            return pd.Series(self.rewards).std()
+
+        def smoothed(self):
+            return pd.Series(self.rewards).rolling(100, min_periods=1).mean().iloc[-1]
+
+        def drawn_smoothly(self):
+            return pd.Series(self.rewards).rolling(100).mean()
+
+        def by_pandas_of_the_last(self):
+            return pd.Series(self.rewards[-100:]).mean()
+
         def for_more(self):
             rows = np.array(self.rewards, float)
             self.net.fit(rows)
@@ -95,6 +107,10 @@ LINES = {
     "scaled": "return reward / np.std",
     "summed": "sum(it.reward",
     "by_an_array": "rows = np.array(self.rewards)",
+    "by_pandas": "pd.Series(self.rewards).std()",
+    "smoothed": "mean().iloc[-1]",
+    "drawn_smoothly": "rolling(100).mean()",
+    "by_pandas_of_the_last": "pd.Series(self.rewards[-100:])",
     "for_more": "rows = np.array(self.rewards, float)",
     "of_the_last": "self.rewards[-100:]",
     "of_recent": "np.median(self.recent)",
@@ -137,7 +153,7 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, AGENT)
 
 
-@pytest.mark.parametrize("function", ["scaled", "summed", "by_an_array"])
+@pytest.mark.parametrize("function", ["scaled", "summed", "by_an_array", "by_pandas", "smoothed"])
 def test_a_list_that_is_gone_through_from_its_beginning(function):
     run = a_training(function)
 
@@ -166,7 +182,7 @@ def test_less_is_promised_where_the_line_does_more():
     "function",
     [
         *("for_more", "of_the_last", "of_two", "counted", "kept", "asked", "drawn", "by_key"),
-        *("nearest", "energies", "of_an_episode"),
+        *("nearest", "energies", "of_an_episode", "drawn_smoothly", "by_pandas_of_the_last"),
     ],
 )
 def test_silent_of_what_is_no_statistic_of_all(function):

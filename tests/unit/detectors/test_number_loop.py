@@ -325,3 +325,102 @@ def test_a_list_that_is_made_anew_may_gain_nothing():
 
     assert anew.savings[0].removable == (0.0, 0.98)
     assert kept.savings[0].removable == (0.8, 0.98)
+
+
+TABLES = """
+def learn(self, rows, columns, step, a, b):
+    Q = [[0.0] * columns for _ in range(rows)]
+    E = [[0.0] * columns for _ in range(rows)]
+    while True:
+        for i in range(rows):
+            for j in range(columns):
+                Q[i][j] += step * E[i][j]
+"""
+TABLE = "type=list length=100 first.type=list first.length=4 first.first.type=float"
+
+
+def of_a_table(old: str = "", new: str = "", table: str = TABLE) -> list[Finding]:
+    assert old in TABLES
+    script = Script("table.py", TABLES.replace(old, new, 1))
+    line = script.at("        Q[i][j]" if "Q[i][j]" in script.text else "Q[", "learn")
+    run = a_run(steady_s=10.0).process("main", steps=1_000).spends(4.0, line)
+    run.spends(6.0, "env.py:3 step")
+    run.sees(line, Q=table, E=table, step=NUMBER, a="type=int", rows="type=int", i="type=int")
+    return detect(DETECTOR, run, script)
+
+
+def test_two_loops_that_go_through_all_rows_of_tables():
+    (finding,) = of_a_table()
+
+    assert finding.evidence[1] == "it goes through Q: 400 numbers, row by row"
+    assert finding.savings[0].removable == (0.8, 0.98)
+
+
+def test_tables_that_each_turn_makes_may_gain_nothing():
+    made = "    E = [[0.0] * columns for _ in range(rows)]\n"
+    text = TABLES.replace(made, "").replace("while True:\n", f"while True:\n    {made}")
+
+    (finding,) = of_a_table(TABLES, text)
+
+    assert finding.savings[0].removable.low == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("E[i][j]", "E[j][i]"),
+        ("E[i][j]", "Q[i - 1][j]"),
+        ("E[i][j]", "E[i][0]"),
+        ("E[i][j]", "self.draw(i, j)"),
+        ("E = [[0.0] * columns for _ in range(rows)]", "E = Q"),
+        ("for i in range(rows)", "for i in range(8)"),
+        ("for j in range(columns)", "for j in range(i)"),
+        ("Q[i][j] +=", "Q[i][j] = Q[i - 1][j] +"),
+    ],
+)
+def test_silent_where_places_of_tables_are_not_each_ones_own(old, new):
+    assert not of_a_table(old, new)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "type=list length=10 first.type=list first.length=4 first.first.type=float",
+        "type=list length=100 first.type=list first.length=4 first.first.type=str",
+        f"{TABLE} first.mixed=1",
+        "type=list length=100 first.type=list first.length=4",
+    ],
+)
+def test_silent_of_small_tables_and_of_other_things(table):
+    assert not of_a_table(table=table)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("for i in range(200):\n    self.w[a][i] += gamma * self.z[a][i]", True),
+        ("for i in range(200):\n    self.w[a][i] += gamma * self.z[last][i]", True),
+        ("for i in range(200):\n    self.w[i][a] += gamma * self.z[i][a]", False),
+        ("for i in range(200):\n    self.w[a][i] += gamma * self.w[a][i - 1]", False),
+        ("for i in range(200):\n    a = i\n    self.w[a][i] += gamma", False),
+    ],
+)
+def test_one_row_of_a_table(body, is_told):
+    script = Script("rows.py", "def f(self):\n    " + "\n    ".join(body.split("\n")) + "\n")
+    line = f"rows.py:{len(body.splitlines()) + 1} f"
+    run = a_run(steady_s=10.0).process("main", steps=1_000).spends(4.0, line)
+    run.spends(6.0, "env.py:3 step")
+    table = "type=list length=4 first.type=list first.length=200 first.first.type=float"
+    run.sees(line, self__w=table, self__z=table, a="type=int", last="type=int", gamma=NUMBER)
+
+    assert bool(detect(DETECTOR, run, script)) == is_told
+
+
+@pytest.mark.parametrize(("power", "is_told"), [("type=float", True), ("type=int", False)])
+def test_powers_of_floats_are_floats(power, is_told):
+    line = AGENT.at(LINES["scaled"], "Agent.scaled")
+    script = Script(AGENT.file, AGENT.text.replace("[obs * it for it", "[it ** self.alpha for it"))
+    numbers = "type=deque length=300 first.type=int".replace("deque", "collections.deque")
+    run = a_training("scaled", numbers).sees(line, self__alpha=power)
+
+    assert bool(detect(DETECTOR, run, script)) == is_told

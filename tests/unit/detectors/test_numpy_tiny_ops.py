@@ -500,3 +500,68 @@ def test_a_method_of_another_object_is_none_of_arrays():
     run.sees(line, push="type=numpy.ndarray shape=2 dtype=f8")
 
     assert detect(DETECTOR, run, HOPPER) == []
+
+
+TABLE = Script(
+    "table.py",
+    """
+    import numpy as np
+
+    class Table:
+        def __init__(self):
+            self.angle = np.zeros(4)
+
+        def learn(self, w, x, gain):
+            w *= 0.9
+            np.tanh(w, out=w)
+            h = np.tanh(x @ self.angle)
+            w += np.outer(x, np.arange(64))
+            row = np.tile(x, 20)
+            noise = np.random.normal(0.0, 0.1, 64)
+            shift = np.eye(3) + 0.5
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["np.tanh(w", "h = np.tanh", "w += np.outer", "row =", "noise =", "shift ="],
+)
+def test_what_works_on_many_numbers_of_few_arguments_is_not_told(piece):
+    line = TABLE.at(piece, "Table.learn")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, "train.py:3 main", line).spends(4.0, "env.py:3 step")
+    functions = {
+        f"np__{name}": f"type=x function=numpy.{name}"
+        for name in ("outer", "arange", "tile", "eye")
+    }
+    run.sees(
+        line,
+        w="type=numpy.ndarray shape=64,64 dtype=f8",
+        x="type=numpy.ndarray shape=8 dtype=f4",
+        self__angle="type=numpy.ndarray shape=8,200 dtype=f8",
+        np__random__normal="type=x function=numpy.random.normal",
+        np__tanh="type=numpy.ufunc function=numpy.tanh",
+        **functions,
+    )
+
+    assert detect(DETECTOR, run, TABLE) == []
+
+
+def test_a_number_that_grows_by_a_number_stays_one_and_a_parameter_stays_unknown():
+    script = Script(
+        "sum.py",
+        """
+        import numpy as np
+
+        def total(parts, w):
+            x = 0.0
+            x += 0.5
+            w *= 0.5
+            y = np.sqrt(x)
+            return np.sqrt(w)
+        """,
+    )
+    for piece, is_told in (("y = np.sqrt(x)", True), ("np.sqrt(w)", False)):
+        run = a_training().spends(6.0, LOOP, script.at(piece, "total")).spends(4.0, ELSEWHERE)
+        assert bool(detect(DETECTOR, run, script)) == is_told

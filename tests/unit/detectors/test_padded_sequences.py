@@ -160,3 +160,29 @@ def test_silent_where_no_update_is_made():
     run.spends(5.0, UPDATES, asks, CALL, GRU).spends(5.0, UPDATES, asks, FILLS)
 
     assert found(run) == []
+
+
+def test_lengths_of_a_list_that_grows_as_it_is_filled_up_tell_nothing():
+    text = TRAIN.text.replace("        rows = np.zeros((len(episodes), LIMIT, 4))\n", "", 1)
+    text = text.replace("for i, episode in enumerate(episodes)", "for episode in episodes")
+    grown = "    while len(episode) < LIMIT:\n                    episode.append(0)"
+    text = text.replace("            rows[i, :len(episode)] = episode", f"        {grown}")
+    script = Script("train.py", text.replace("from_numpy(rows)", "tensor(episodes)"))
+    run = a_training(
+        seen=["type=list length=70 first.type=float", "type=list length=90 first.type=float"]
+    )
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert finding.savings[0].removable == UNKNOWN
+
+
+def test_what_is_handed_on_may_be_made_of_what_is_filled_up():
+    script = Script(
+        "train.py",
+        TRAIN.text.replace(
+            "return torch.from_numpy(rows)",
+            "batch = torch.from_numpy(rows)\n        return batch",
+        ),
+    )
+    assert len(detect(DETECTOR, a_training(), script)) == 1

@@ -42,6 +42,22 @@ def test_finds_what_takes_a_tensor_apart(body, line, tensor):
     assert loops(body)[line].tensor == tensor
 
 
+@pytest.mark.parametrize(
+    ("turn", "is_told"),
+    [
+        ("Categorical(p).log_prob(a)", True),
+        ("torch.distributions.Categorical(logits=p).log_prob(a)", True),
+        ("Categorical(p).sample() + a", False),
+        ("Mixture(p).log_prob(a)", False),
+        ("self.policy(p).log_prob(a)", False),
+    ],
+)
+def test_distributions_of_torch_answer_for_all_rows(turn, is_told):
+    text = f"from torch.distributions import Categorical\nfrom mine import Mixture\n{MADE}    y = [{turn} for p, a in zip(t, u)]\n"
+
+    assert bool(tensor_loops(text)) == is_told
+
+
 def test_rows_by_a_number_are_not_few():
     body = "for i in t.argmax(1):\n    x[i] = t[i] ** 2"
 

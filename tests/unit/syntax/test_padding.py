@@ -164,3 +164,82 @@ def looked_at_in(name: str) -> list[str]:
 )
 def test_the_first_sequence_is_looked_at_where_it_is_handed_over(function, operands):
     assert looked_at_in(function) == operands
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+        rows = torch.zeros(len(episodes), WIDTH, 4)
+        for i, (seen, actions) in enumerate(episodes):
+            n = len(actions)
+            rows[i, -n:] = torch.from_numpy(np.stack(seen))
+        """,
+        """
+        rows = torch.zeros(len(episodes), WIDTH, 4)
+        for i, seen in enumerate(episodes):
+            rows[i, WIDTH - len(seen):] = torch.tensor(seen)
+        """,
+    ],
+)
+def test_finds_what_is_filled_up_on_the_left(body):
+    assert found(body) == [("WIDTH", "seen")]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("while len(episode) < WIDTH:\n    episode.append((np.zeros(4), 0, 0.0))", True),
+        ("zero = np.zeros(4)\nwhile len(episode) < WIDTH:\n    episode.append(zero)", True),
+        ("while len(episode) < WIDTH:\n    episode.append(draw())", False),
+        ("while len(episode) < WIDTH:\n    episode.append(episode[-1])", False),
+        ("while len(episode) < WIDTH:\n    obs = step()\n    episode.append(0)", False),
+        ("while len(episode) < max(map(len, episodes)):\n    episode.append(0)", False),
+    ],
+)
+def test_a_list_that_zeros_are_added_to_until_it_is_long_enough(body, is_found):
+    assert found(body, arguments="episode, episodes") == (
+        [("WIDTH", "episode")] if is_found else []
+    )
+
+
+BY_STEP = """
+    class Buffer:
+        def __init__(self, rows, steps=100):
+            self.obs = np.zeros((rows, steps, 8))
+            self.episode = self.t = 0
+
+        def add(self, obs, done):
+            self.obs[self.episode, self.t] = obs
+            self.t += 1
+            if done:
+                self.episode, self.t = (self.episode + 1) % 200, 0
+
+        def sample(self, n):
+            return self.obs[np.random.randint(0, 200, n)]
+
+    def main():
+        buffer = Buffer(200)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", True),
+        ("self.episode, self.t = (self.episode + 1) % 200, 0", "self.episode += 1\n                self.t = 0", True),
+        ("if done:", "if self.t == 100:", False),
+        ("self.t += 1", "self.t = self.t + draw()", False),
+        ("200, n)]", "200, n), :longest]", False),
+        ("steps=100", "steps=longest(7)", False),
+        ("self.episode, self.t = (self.episode + 1) % 200, 0", "self.t = 0", False),
+        ("return self.obs[np.random.randint(0, 200, n)]", "return 3", False),
+    ],
+)  # fmt: skip
+def test_rows_that_are_written_step_by_step_and_taken_whole(old, new, is_found):
+    assert old in BY_STEP
+    modules = {"train.py": SourceModule(ast.parse(dedent(BY_STEP.replace(old, new, 1))))}
+
+    told = [(ast.unparse(each.width), each.function.qualname) for each in paddings(modules)]
+
+    assert told == ([("steps", "Buffer.sample")] if is_found else [])

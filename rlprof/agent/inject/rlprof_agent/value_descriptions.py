@@ -55,7 +55,10 @@ _MOST_PARAMETERS = 100
 _SIZED = frozenset(map(id, (str, bytes, bytearray, range, set, frozenset)))
 _NUMPY_FUNCTIONS = ("=numpy.ufunc", "=numpy._ArrayFunctionDispatcher")
 
+_NETWORK = "torch.nn.modules.module.Module"
 _LISTS = "torch.nn.modules.container"
+_FEWEST_NUMBERED = 3
+"""Networks with numbered names of which it is told."""
 
 _CYTHON = "cython_function_or_method"
 
@@ -105,10 +108,19 @@ def _elements(container: Any, kind: type) -> list[str]:
     """Return what its first element is, and whether the next few are of the same type."""
     elements = iter(container.values() if kind is dict else container)
     first = next(elements)
+    few = [first]
     for _ in range(_MOST_ELEMENTS):
-        if type(next(elements, first)) is not type(first):
+        element = next(elements, first)
+        if type(element) is not type(first):
             return [*described(first, "first."), "mixed=1"]
-    return described(first, "first.")
+        few.append(element)
+    fields = described(first, "first.")
+    if type(first) is list and first:  # A row of a table.
+        fields.append("first.first.type=" + name_of(type(first[0])))
+        if any(type(each) is not type(first[0]) for each in first[: _MOST_ELEMENTS + 1]):
+            fields.append("first.mixed=1")
+    is_network = any(_NETWORK in field for field in fields if field.startswith("first.bases="))
+    return [*fields, *(_alike(few[:_MOST_ELEMENTS]) if is_network else ())]
 
 
 def _array(value: Any, kind: type, prefix: str) -> list[str]:
@@ -148,14 +160,36 @@ def _object(value: Any, kind: type, prefix: str) -> list[str]:
     fields = _origin(kind, prefix)
     if fields and not prefix and "torch.optim.optimizer.Optimizer" in fields[0]:
         fields += optimized.settings_of(value)
-    if fields and not prefix and "torch.nn.modules.module.Module" in fields[0]:
+    if fields and not prefix and _NETWORK in fields[0]:
         fields += _learning(value)
         if is_class(kind, _LISTS, "ModuleList") or is_class(kind, _LISTS, "ModuleDict"):
             within = registered(value, "_modules")
             if within:
                 fields += ["length=%d" % len(within), *_elements(within, dict)]
-                fields += _alike(list(within.values())[:_MOST_ELEMENTS])
+        else:
+            fields += _numbered(registered(value, "_modules") or {})
     return fields
+
+
+def _numbered(within: dict[Any, Any]) -> list[str]:
+    """Tell of the networks whose names are the same but for a number, as ``add_module(f"model_{i}", ...)`` gives them."""
+    by_stem: dict[str, list[Any]] = {}
+    for name, network in within.items():
+        stem = name.rstrip("0123456789") if type(name) is str else ""
+        if stem and stem != name:
+            by_stem.setdefault(stem, []).append(network)
+    stem, networks = max(by_stem.items(), key=_most, default=("", []))
+    if len(networks) < _FEWEST_NUMBERED or len(set(map(id, map(type, networks)))) > 1:
+        return []
+    return [
+        "stem=" + text_of(stem),
+        "numbered=%d" % len(networks),
+        *_alike(networks[:_MOST_ELEMENTS]),
+    ]
+
+
+def _most(group: tuple[str, list[Any]]) -> int:
+    return len(group[1])
 
 
 def _alike(networks: list[Any]) -> list[str]:

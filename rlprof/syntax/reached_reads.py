@@ -1,0 +1,51 @@
+"""Reads that an assignment reaches: of a variable that a function gives several values, those that may have its value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from rlprof.syntax.ancestors import parents
+from rlprof.syntax.module import SourceModule
+
+
+def is_reached(module: SourceModule, read: ast.Name, assignment: ast.stmt) -> bool:
+    """Tell whether ``read`` may have what ``assignment`` gave its variable: False where another one is sure to come in between."""
+    above = parents(module)
+    node: ast.AST = read
+    while (outer := above.get(node)) is not None:
+        for before in _before(node, outer):
+            if _is_in(assignment, before):
+                return True
+            if _assigns(before, read.id):
+                return False
+        if isinstance(outer, ast.For | ast.AsyncFor | ast.While) and _is_in(assignment, outer):
+            return True  # In the turn before.
+        node = outer
+    return True
+
+
+def _before(node: ast.AST, outer: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements before ``node`` in its block, the nearest first."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(outer, field, None)
+        if isinstance(block, list) and isinstance(node, ast.stmt) and node in block:
+            yield from reversed(block[: block.index(node)])
+
+
+def _is_in(assignment: ast.stmt, statement: ast.AST) -> bool:
+    return any(node is assignment for node in ast.walk(statement))
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    """Tell whether a statement is sure to give the variable another value."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return any(
+                isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+                for target in targets
+                for node in ast.walk(target)
+            )
+        case ast.With(body=body):
+            return any(_assigns(inner, name) for inner in body)
+    return False
