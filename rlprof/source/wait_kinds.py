@@ -24,14 +24,15 @@ def classify_waits(nodes: Sequence[Node], sources: Mapping[str, str]) -> dict[in
         if above is WaitKind.POLL and origin_of_file(frame.file) is not Origin.YOURS:
             kinds[number] = WaitKind.POLL
             continue
-        chained = in_chain.get(parent)
-        own = chained or wait_of(frame)
-        if own is not None and origin_of_file(frame.file) is Origin.STDLIB:
-            kinds[number] = in_chain[number] = own
+        own = wait_of(frame)
+        whose = origin_of_file(frame.file)
+        chained = in_chain.get(parent) or own
+        if chained is not None and whose is Origin.STDLIB:
+            kinds[number] = in_chain[number] = chained
         elif (said := _said_by_source(frame, sources)) is not None:
             kinds[number] = said
-        elif wait_of(frame) is WaitKind.POLL:
-            kinds[number] = WaitKind.POLL
+        elif own is not None and whose is Origin.LIBRARY:
+            kinds[number] = own
     return kinds
 
 
