@@ -33,6 +33,8 @@ class Sink(Enum):
 
     SYNCS = "syncs and flushes"
     """The caller waits until the bytes have left the process, or are on the disk."""
+    REPLACING = "files put in the place of others"
+    """The system may write their bytes to the disk first."""
     OPENING = "files opened to be written"
     RECORDS = "log records"
     PRINT = "printed text"

@@ -21,16 +21,17 @@ from rlprof.syntax.pure_calls import (
 )
 
 _TELLS: Final = re.compile(
-    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr)|numpy\.save(z|z_compressed|txt)?)\b"
+    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr)|numpy\.save(z|z_compressed|txt)?|"
+    r"os\.(replace|rename|fsync|fdatasync|sync|write))\b"
 )
-"""Libraries that show and log, and functions that save arrays."""
+"""Libraries that show and log, and functions that save arrays, and that write files or put them in place."""
 
 _TELLING_METHODS: Final = re.compile(
     r"log|debug|info|warning|error|exception|critical|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close|to_csv"
 )
 
 _WRITES: Final = re.compile(
-    r"dump|writer|DictWriter|write|writerows?|writelines|open|save\w*|to_csv"
+    r"dump|writer|DictWriter|write|writerows?|writelines|open|save\w*|to_csv|replace|rename"
 )
 _READS: Final = re.compile(r"loads?|loadtxt|memmap|reader|DictReader|read\w*|fromfile|genfromtxt")
 """Calls that read a file: what is written may come back by it, in another process."""

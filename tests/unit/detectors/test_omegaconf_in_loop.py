@@ -175,7 +175,10 @@ MAKING = Script(
 HYDRA = f"{SITE}/hydra/_internal/instantiate/_instantiate2.py"
 MAKES = (f"{HYDRA}:251 instantiate", f"{HYDRA}:299 _instantiate_impl")
 CALLS = f"{HYDRA}:129 _call_target"
-COPIES = (f"{STDLIB}/copy.py:146 deepcopy", f"{SITE}/omegaconf/dictconfig.py:121 DictConfig.__deepcopy__")
+COPIES = (
+    f"{STDLIB}/copy.py:146 deepcopy",
+    f"{SITE}/omegaconf/dictconfig.py:121 DictConfig.__deepcopy__",
+)
 EACH_STEP = MAKING.at("cfg.epsilon", "train")
 
 

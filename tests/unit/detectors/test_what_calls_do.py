@@ -10,7 +10,7 @@ from rlprof.source.values import Values
 from rlprof.syntax.module import parse
 
 IMPORTS = """
-import csv, json, logging, queue, time
+import csv, json, logging, os, queue, time
 import numpy as np
 import torch, wandb
 import torch.nn.functional as F
@@ -125,3 +125,9 @@ def test_the_logger_of_a_callback_takes_figures(base, doing):
     call = next(node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
 
     assert CallJudge({"train.py": module}, Values(()))("train.py", call) is doing
+
+
+@pytest.mark.parametrize("call", ["os.replace(new, old)", "os.fsync(descriptor)"])
+def test_files_put_in_place_are_no_computation(call):
+    assert judged(call) is Doing.TELLS
+    assert judged(call.replace("os.fsync", "os.rename"), "numbers = np.load(path)") is Doing.ACTS

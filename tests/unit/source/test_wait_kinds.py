@@ -73,9 +73,17 @@ def a_script(body: str) -> Script:
     ("line", "kind"),
     [
         pytest.param("buffer_lock.acquire()", WaitKind.LOCK, id="acquire"),
-        pytest.param("fcntl.flock(self.file, fcntl.LOCK_EX)", WaitKind.LOCK, id="the lock of a file"),
-        pytest.param("fcntl.flock(self.file, fcntl.LOCK_UN)", None, id="the lock of a file, given back"),
-        pytest.param("fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)", None, id="the lock of a file, if it is free"),
+        pytest.param(
+            "fcntl.flock(self.file, fcntl.LOCK_EX)", WaitKind.LOCK, id="the lock of a file"
+        ),
+        pytest.param(
+            "fcntl.flock(self.file, fcntl.LOCK_UN)", None, id="the lock of a file, given back"
+        ),
+        pytest.param(
+            "fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+            None,
+            id="the lock of a file, if it is free",
+        ),
         pytest.param("room.acquire()", WaitKind.EVENT, id="a semaphore that others count up"),
         pytest.param("with self.lock:", WaitKind.LOCK, id="with a lock"),
         pytest.param("time.sleep(0.02)", WaitKind.SLEEP, id="sleep"),
