@@ -305,3 +305,31 @@ def test_what_a_polling_loop_calls_polls_too():
 
 def test_without_a_source_a_line_of_yours_does_not_say_that_it_waits():
     assert kind_at_the_end_of("train.py:12 wait") is None
+
+
+ASKS_AGAIN = """
+    def learn(q):
+        while True:
+            try:
+                rows = q.get_nowait()
+            except queue.Empty:
+                {then}
+            update(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "function", "kind"),
+    [
+        pytest.param("continue", "_poll", WaitKind.POLL, id="nothing there: asked again"),
+        pytest.param("continue", "_recv_bytes", WaitKind.QUEUE, id="taking what is there"),
+        pytest.param("pass", "_poll", WaitKind.QUEUE, id="nothing there: works on"),
+        pytest.param("break", "_poll", WaitKind.QUEUE, id="nothing there: ends"),
+    ],
+)
+def test_looks_at_an_empty_queue_whose_turns_only_ask(then, function, kind):
+    script = a_script(ASKS_AGAIN.format(then=then))
+    get = f"{STDLIB}/multiprocessing/queues.py:99 Queue.get"
+    taken = f"{STDLIB}/multiprocessing/connection.py:440 Connection.{function}"
+
+    assert kind_at_the_end_of(script.at("get_nowait", "learn"), get, taken, script=script) is kind
