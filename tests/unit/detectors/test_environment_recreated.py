@@ -3,7 +3,7 @@ from __future__ import annotations
 from rlprof.detectors.environment_recreated import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
 
 MAZE = Script(
     "maze.py",
@@ -177,3 +177,12 @@ def test_silent_for_a_process_of_noise_whose_steps_take_no_action():
 def test_silent_just_under_its_threshold():
     assert found(a_training(10 * MIN_SHARE * 0.9, NEW, INIT)) == []
     assert len(found(a_training(10 * MIN_SHARE * 1.1, NEW, INIT))) == 1
+
+
+def test_a_worker_that_is_forked_as_its_environment_is_made_steps_it():
+    start = f"{STDLIB}/multiprocessing/process.py:121 BaseProcess.start"
+    forked = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+
+    assert found(a_training(9.0, NEW, INIT, start, forked, "serve.py:7 serve")) == []
+    (finding,) = found(a_training(9.0, NEW, INIT, start, forked, NEW, INIT))
+    assert lines_of(finding) == [TRAIN.line("env = Maze")]
