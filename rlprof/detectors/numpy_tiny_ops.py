@@ -150,7 +150,7 @@ class _Search(SteadySearch):
         return SmallCalls(
             names,
             by_text.likely - names - seen.large,
-            by_text.is_whole or seen.is_whole,
+            (by_text.is_whole or seen.is_whole) and not seen.large,
             seen.small,
             seen.several,
         )

@@ -28,6 +28,11 @@ _VIEWS: Final = frozenset({"reshape", "ravel", "view", "transpose", "squeeze"})
 
 _OF_BOUNDS: Final = frozenset({"arange", "linspace", "eye", "identity", "tri", "indices"})
 """Functions that make an array of more numbers than they are given."""
+_OF_ALL_PAIRS: Final = frozenset({"outer", "kron"})
+"""Functions that give a number for each pair of those that they are given."""
+
+_MADE_ALIKE: Final = "collections.defaultdict"
+"""What is asked for first, one function makes: the first is like all."""
 
 
 class SeenSizes(NamedTuple):
@@ -97,7 +102,11 @@ def _given_numbers(
     not seen.
     """
     first, *others = (_seen_numbers(each, known, module) for each in given_to(call))
-    return None if first is None else max(first, *filter(None, others), 0)
+    if first is None:
+        return None
+    if called_name(call) in _OF_ALL_PAIRS:
+        return first * max(filter(None, others), default=1)
+    return max(first, *filter(None, others), 0)
 
 
 def _works_on_columns(expression: ast.expr, function: Function | None) -> bool:
@@ -139,6 +148,8 @@ def _seen_numbers(
     match expression:
         case ast.Constant(int() | float()):
             return 1
+        case ast.Subscript(value=owner) if (items := _items_of(owner, known)) is not None:
+            return items
         case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
             return _seen_numbers(operand, known, module)
         case ast.BinOp(left=left, right=right):
@@ -153,8 +164,16 @@ def _seen_numbers(
         case ast.Call(args=[_, *_] as arguments) as call if callee(
             call, known, module
         ).name.startswith("numpy."):
+            if called_name(call) in OF_SHAPE | _OF_BOUNDS:
+                return elements_of(arguments[0]) if len(arguments) == 1 else None
             parts = arguments
         case _:
             return None
     sizes = [_seen_numbers(part, known, module) for part in parts]
     return None if None in sizes else max(filter(None, sizes), default=None)
+
+
+def _items_of(container: ast.expr, known: Mapping[str, Value]) -> int | None:
+    """How many numbers each item of a table is whose items are made when they are first asked for; None for any other container."""
+    value = value_of(container, known)
+    return value.numbers_of_first if value is not None and value.type == _MADE_ALIKE else None

@@ -500,3 +500,48 @@ def test_a_method_of_another_object_is_none_of_arrays():
     run.sees(line, push="type=numpy.ndarray shape=2 dtype=f8")
 
     assert detect(DETECTOR, run, HOPPER) == []
+
+
+TABLE = Script(
+    "table.py",
+    """
+    import numpy as np
+
+    def greedy(self, seen):
+        return int(np.argmax(self.table[seen]))
+
+    def pairs(w):
+        w += np.outer(np.arange(64), np.arange(64))
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "is_told"),
+    [
+        ("collections.defaultdict", "4", True),
+        ("collections.defaultdict", "4000", False),
+        # The first of what somebody put there need not be like the others.
+        ("dict", "4", False),
+    ],
+)
+def test_items_that_a_table_makes_when_they_are_asked_for(kind, shape, is_told):
+    run = spent_on(
+        TABLE.at("np.argmax", "greedy"),
+        np__argmax="type=numpy._ArrayFunctionDispatcher function=numpy.argmax",
+        self__table=f"type={kind} length=9 first.type=numpy.ndarray first.shape={shape} first.dtype=f8",
+        seen="type=int",
+    )
+
+    assert bool(detect(DETECTOR, run, TABLE)) == is_told
+
+
+def test_a_number_for_each_pair_is_many():
+    run = spent_on(
+        TABLE.at("np.outer", "pairs"),
+        np__outer="type=numpy._ArrayFunctionDispatcher function=numpy.outer",
+        np__arange="type=builtin_function_or_method function=numpy.arange",
+        w="type=numpy.ndarray shape=64,64 dtype=f8",
+    )
+
+    assert detect(DETECTOR, run, TABLE) == []
