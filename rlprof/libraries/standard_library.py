@@ -87,6 +87,7 @@ LIBRARY: Final = Library(
         "multiprocessing/queues.py",
         "multiprocessing/reduction.py",
         "multiprocessing/synchronize.py",
+        "pathlib.py",
         "queue.py",
         "random.py",
         "selectors.py",
