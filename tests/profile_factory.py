@@ -41,10 +41,10 @@ class Script:
 def profile_of(run: RunBuilder, *scripts: Script) -> Profile:
     for script in scripts:
         run.source(script.file, script.text)
-    return build_profile(_with_import_system(run.recording()))
+    return build_profile(with_import_system(run.recording()))
 
 
-def _with_import_system(recording: Recording) -> Recording:
+def with_import_system(recording: Recording) -> Recording:
     """``recording`` with the import system's file by its real name."""
     real = BOOTSTRAP.replace("_", " ", 1)
     nodes = tuple(

@@ -13,7 +13,7 @@ from rlprof.libraries.questions import duty_of
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import begins_process, last_name
+from rlprof.source.lines import Line, begins_process, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, assigned_variable
@@ -50,16 +50,21 @@ class _Search(SteadySearch):
         inside: set[int] = set()
         for node in self.tree.hot_nodes():
             parent = self.tree.nodes[node].parent
-            if parent in inside:
-                if not begins_process(self.tree.frame(node)):
-                    inside.add(node)
+            if parent in inside and not begins_process(self.tree.frame(node)):
+                inside.add(node)
             elif parent != NO_PARENT and self._makes(node):
                 inside.add(node)
                 owner = self.lines.owner(parent)
                 if owner != NO_PARENT and self.lines.is_repeated(owner):
-                    self.time.add_calls(node, self.lines.line(owner))
+                    self._add(node, self.lines.line(owner))
         if self.time.weights:
             self._claim_checks()
+
+    def _add(self, making: int, line: Line) -> None:
+        """Add what making one takes, without the work of a process that is forked meanwhile to step it."""
+        own = list(self.tree.subtree(making, lambda node: begins_process(self.tree.frame(node))))
+        if us := self.tree.cost_of(own).wall_us:
+            self.time.add(line, us, own)
 
     def _claim_checks(self) -> None:
         """Claim what is done once for each new environment in its first steps, without these."""

@@ -313,8 +313,8 @@ def _verdict(profile: Profile, found: _Polling) -> str:
 def _fix(found: _Polling) -> str:
     if found.loops:
         return (
-            "Wait instead of asking: event.wait(timeout), condition.wait_for(...), queue.get(timeout=...), or "
-            "multiprocessing.connection.wait() on pipes and process sentinels; look at is_alive() only "
+            "Wait instead of asking: event.wait(timeout), condition.wait_for(...), queue.get(timeout=...), "
+            "concurrent.futures.wait(futures), or multiprocessing.connection.wait() on pipes and process sentinels; look at is_alive() only "
             "when the time-out has passed."
         )
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
@@ -14,7 +14,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
-from rlprof.syntax.origin import Origin, origin
+from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.005
@@ -65,9 +65,19 @@ SET_UP: Final = frozenset(
         "__getstate__",
         "__setstate__",
         "__reduce_ex__",
+        "instantiate",
     }
 )
 """Functions that belong to set-up: once for each run they are no concern."""
+
+_READ_ONCE: Final = (
+    "Read the values once, before the loop, into plain variables, a dataclass or a dict "
+    "(OmegaConf.to_container(cfg, resolve=True)), and use those in the loop."
+)
+_MAKE_ONCE: Final = (
+    "Instantiate it once, before the loop, and keep it. Where each turn needs a new one, instantiate it once with "
+    "_partial_=True, and call what that gives."
+)
 
 EVIDENCE_LINES: Final = 3
 LEAST_NAMED: Final = 0.01
@@ -77,6 +87,9 @@ _PACKAGE: Final = re.compile(
     r"(^|[/\\])omegaconf[/\\](base|basecontainer|dictconfig|errors|grammar_parser|grammar_visitor"
     r"|listconfig|nodes|omegaconf|resolvers|_impl|_utils|__init__|(grammar|resolvers)[/\\].*)\.py$"
 )
+_HYDRA: Final = re.compile(r"[/\\]hydra[/\\]_internal[/\\]instantiate[/\\]")
+_CALLS_TARGETS: Final = "_call_target"
+"""Its function that calls what a config names, whose time is none of Hydra's."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -87,8 +100,20 @@ def detect(profile: Profile) -> Iterable[Finding]:
     read_by_attribute: dict[int, int] = defaultdict(int)
     weights: dict[Line, float] = defaultdict(float)
     accesses: dict[str, float] = defaultdict(float)
+    made: dict[Line, float] = defaultdict(float)
+    for entry, own in _instantiations(tree).items():
+        owner = lines.owner(entry)
+        if owner == NO_PARENT or not _in_loop(lines, entry, owner, counted=counted):
+            continue
+        wall = tree.cost_of(own).wall_us
+        nodes |= own
+        weights[lines.line(owner)] += wall
+        made[lines.line(owner)] += wall
+        accesses["hydra's instantiate"] += wall
     for entry in tree.topmost(_is_omegaconf):
         owner = lines.owner(entry)
+        if entry in nodes:
+            continue
         if owner == NO_PARENT or not _in_loop(lines, entry, owner, counted=counted):
             continue
         wall = tree.total_cost(entry).wall_us
@@ -103,22 +128,52 @@ def detect(profile: Profile) -> Iterable[Finding]:
     if not whole or total / whole < MIN_SHARE:
         return
     locations = lines.locations(weights, whole)
+    heaviest = heaviest_line(weights)
+    makes = heaviest in made
     yield Finding(
-        title=_title(heaviest_line(weights), lines, len(weights)),
+        title=_title(heaviest, lines, len(weights), makes=makes),
         savings=(
             Saving(frozenset(nodes), Range(1 - PLAIN_ACCESS_LEFT, 1.0)),
             *_failed_lookups(tree, read_by_attribute),
         ),
         locations=locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is inside omegaconf, called from "
+            f"{percent(total / whole)} of the steady time is inside {'hydra and ' if made else ''}omegaconf, called from "
             f"{_count_lines(len(weights))} of yours",
             "entered by " + _heaviest(accesses, total),
         ),
-        fix="Read the values once, before the loop, into plain variables, a dataclass or a dict "
-        "(OmegaConf.to_container(cfg, resolve=True)), and use those in the loop.",
+        fix=_MAKE_ONCE if makes else _READ_ONCE,
         confidence=Confidence.MEASURED if profile.sources else Confidence.BOUNDED,
     )
+
+
+def _instantiations(tree: CallTree) -> Mapping[int, set[int]]:
+    """Return the topmost calls of Hydra that make what a config names, each with the nodes of Hydra's own work for it: what it
+    calls to make it may have to be done.
+    """
+    begun: dict[int, int] = {}
+    own: dict[int, set[int]] = {}
+    for node in tree.hot_nodes():
+        parent, frame = tree.nodes[node].parent, tree.frame(node)
+        if parent in begun and _is_for_hydra(frame, tree.frame(parent)):
+            begun[node] = begun[parent]
+        elif parent not in begun and _is_hydra(frame):
+            begun[node] = node
+        # What is called may be written in C, and have no frame of its own.
+        if node in begun and last_name(frame.function) != _CALLS_TARGETS:
+            own.setdefault(begun[node], set()).add(node)
+    return own
+
+
+def _is_hydra(frame: Frame) -> bool:
+    return _HYDRA.search(frame.file) is not None and origin(frame) is Origin.LIBRARY
+
+
+def _is_for_hydra(frame: Frame, caller: Frame) -> bool:
+    """Tell whether what Hydra calls is a part of its own work: not what a config names, nor methods of what is in it."""
+    if _is_omegaconf(frame) or installed_package(frame.file) == "hydra":
+        return True
+    return origin(frame) is Origin.STDLIB and last_name(caller.function) != _CALLS_TARGETS
 
 
 def _failed_lookups(tree: CallTree, inside_us: dict[int, int]) -> Iterable[Saving]:
@@ -161,11 +216,12 @@ def _heaviest(accesses: dict[str, float], total: float) -> str:
     )
 
 
-def _title(heaviest: Line, lines: UserLines, count: int) -> str:
+def _title(heaviest: Line, lines: UserLines, count: int, *, makes: bool) -> str:
     what = _config_read(lines.text(heaviest)) or short_place(heaviest)
+    how = "instantiated by Hydra" if makes else "read through OmegaConf"
     if count == 1:
-        return f"{what} is read through OmegaConf in the loop"
-    return f"{what} and {_count_lines(count - 1, more=True)} read through OmegaConf in the loop"
+        return f"{what} is {how} in the loop"
+    return f"{what} and {_count_lines(count - 1, more=True)} {how} in the loop"
 
 
 def _count_lines(count: int, *, more: bool = False) -> str:

@@ -27,6 +27,7 @@ an update takes milliseconds; so does a file per episode, 20 to 150 µs."""
 REMOVABLE: Final[Mapping[Sink, Range]] = calibrated(
     {
         Sink.SYNCS: Range(0.9, 1.0),
+        Sink.REPLACING: Range(0.9, 1.0),
         Sink.OPENING: Range(0.9, 1.0),
         Sink.RECORDS: Range(0.97, 1.0),
         Sink.PRINT: Range(0.97, 1.0),
@@ -45,7 +46,7 @@ REMOVABLE: Final[Mapping[Sink, Range]] = calibrated(
 data that is needed, when it is gathered and written at once."""
 
 WHERE_FLUSHED: Final = Range(0.0, 1.0)
-"""The same of rows and data in a file that is also flushed, synced or opened for them: whoever needs all of them
+"""The same of rows and data in a file that is also flushed, synced, replaced or opened for them: whoever needs all of them
 leaves out the flushes alone."""
 
 OF_A_DEVICE: Final = Range(0.0, 1.0)
@@ -75,7 +76,7 @@ LEAST_ASLEEP: Final = 0.05
 EACH_STEP: Final = 0.5
 """Records per step from which on "at every step" is said."""
 
-_FLUSHED: Final = (Sink.SYNCS, Sink.OPENING)
+_FLUSHED: Final = (Sink.SYNCS, Sink.REPLACING, Sink.OPENING)
 _DATA: Final = (Sink.ROWS, Sink.FILES)
 _FETCHES: Final = frozenset({"item", "cpu", "numpy", "tolist"})
 
@@ -83,6 +84,8 @@ _FIXES: Final[Mapping[Sink, str]] = {
     Sink.SYNCS: "Flush, sync or commit once per rollout or at the end, not at each step: the system "
     "writes by itself, and only a crash of the machine loses the last seconds. What nobody reads, write once "
     "per episode.",
+    Sink.REPLACING: "Write the file once per rollout or at the end, not at each step: before it takes the place of the last "
+    "one the system may write its bytes to the disk.",
     Sink.OPENING: "Open the file once before the loop and keep it open, or gather the data and write "
     "it once per rollout.",
     Sink.RECORDS: "Log every thousandth step, or means once per rollout: if step % 1000 == 0: "

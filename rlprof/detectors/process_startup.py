@@ -10,7 +10,9 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.crews import loads_data
+from rlprof.detectors.recognisers.started_programs import StartedPrograms, started_programs
 from rlprof.detectors.recognisers.worker_start import (
+    MIN_SHARE_REMADE,
     WorkerStart,
     is_heavy,
     making_nodes,
@@ -52,6 +54,14 @@ KEPT_POOL: Final = calibrated(
 )
 """Part that goes with a pool that is kept."""
 
+RESTARTED: Final = calibrated(
+    Range(0.85, 0.995),
+    unit="part of the start of a program",
+    source="Python 3.11: python -c with an import of numpy takes 100 to 900 ms, a task in a worker that is kept 0.1",
+    date="2026-11-29",
+)
+"""Part of starting a program anew that goes where it is kept."""
+
 WARM_UP_US: Final = calibrated(
     30_000.0,
     unit="µs",
@@ -88,6 +98,31 @@ def detect(profile: Profile) -> Iterable[Finding]:
         yield remade
     elif is_heavy(start, profile):
         yield _imports(start, profile)
+    if (programs := started_programs(profile)) is not None:
+        yield from _restarted(programs, profile)
+
+
+def _restarted(programs: StartedPrograms, profile: Profile) -> Iterator[Finding]:
+    """Tell of programs that a loop starts anew for each of their tasks."""
+    time, part = programs.time, 1 - programs.own_part
+    if not time.is_worth(MIN_SHARE_REMADE) or part * time.total_us < MIN_SHARE_REMADE * (
+        profile.critical.wall_us
+    ):
+        return
+    number = len(programs.processes)
+    yield Finding(
+        title=f"{count(number)} programs in Python are started anew in the loop ({time.place})",
+        savings=(Saving(time.nodes, RESTARTED.scaled(part)),),
+        locations=time.locations[:SHOWN_LINES],
+        evidence=(
+            time.share_spent("in starting them, and in waiting for them"),
+            f"{percent(part)} of their lives starts the interpreter and imports: "
+            f"{duration(part * programs.lived_us / number)} for each",
+        ),
+        fix="Call the function in this process, or in a worker that is kept: one ProcessPoolExecutor(1) for all of them, "
+        "or a program that reads its tasks line by line.",
+        confidence=Confidence.BOUNDED,
+    )
 
 
 def _imports(start: WorkerStart, profile: Profile) -> Finding:

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import SteadySearch, time_by
 from rlprof.detectors.recognisers.pool_tasks import PoolTasks, Round
-from rlprof.model.activity import FOR_OTHERS, WaitKind
+from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given
 from rlprof.syntax.imports import root_name
@@ -33,11 +33,14 @@ from rlprof.syntax.module import (
 from rlprof.syntax.nodes import calls_in, given_to
 from rlprof.units import count
 
-_SENDS: Final = frozenset({"send", "send_bytes", "put"})
+_SENDS: Final = frozenset({"send", "send_bytes", "sendall", "put"})
 _RECEIVES: Final = frozenset({"recv", "recv_bytes", "get"})
 _WAITS: Final = frozenset({WaitKind.PIPE, WaitKind.QUEUE, WaitKind.SOCKET})
 _OF_THREADS: Final = re.compile(r"[/\\](queue|threading)\.py$")
 """Queues within a process: whether its threads could work side by side the interpreter lock decides."""
+_PROXIES: Final = re.compile(r"[/\\]multiprocessing[/\\]managers\.py$")
+_OF_A_PROXY: Final = "_callmethod"
+"""Method of a manager's proxy that asks its process and waits, whatever is called."""
 _MOST_LEVELS: Final = 4
 """Functions from the one that waits up to the one with the loop, as methods of a proxy that a vector environment calls."""
 
@@ -54,6 +57,10 @@ MOST_LEFT: Final = 1.3
 
 _ALL_WORKERS: Final = (
     "Ask all of them first, then take the answers in a second loop: they work side by side then."
+)
+_ALL_PROXIES: Final = (
+    "A call of a proxy waits for its answer: make the calls from threads, one for each worker (ThreadPoolExecutor.map), or ask all "
+    "over pipes first and take the answers in a second loop."
 )
 _ALL_TASKS: Final = "Give it all tasks first, then take the results in a second loop: its workers work side by side then. pool.map does both."
 
@@ -92,7 +99,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
                 else []
             ),
         ),
-        fix=_ALL_TASKS if of_pool else _ALL_WORKERS,
+        fix=_ALL_TASKS if of_pool else _ALL_PROXIES if asked.of_proxies else _ALL_WORKERS,
         confidence=Confidence.BOUNDED,
     )
 
@@ -199,7 +206,11 @@ class RequestLoops(SteadySearch):
                 continue
             if owner not in rounds:
                 of_pool = kind is WaitKind.FUTURE
-                rounds[owner] = self._tasks.round_at(owner) if of_pool else self._round(owner)
+                rounds[owner] = (
+                    self._tasks.round_at(owner)
+                    if of_pool
+                    else self._round(owner, self._called_of_a_proxy(node, owner), activity)
+                )
             if (found := rounds[owner]) is not None:
                 place = self.lines.line(owner)
                 loop = loops.setdefault(place, RequestLoop(place, found))
@@ -210,11 +221,29 @@ class RequestLoops(SteadySearch):
                 loop.is_beside = not activity.is_critical
         return list(loops.values())
 
-    def _round(self, node: int) -> Round | None:
-        """Return the round of which ``node``, which waits for an answer, is a turn."""
+    def _called_of_a_proxy(self, node: int, owner: int) -> str:
+        """Return the method of a manager's proxy that the user's line calls, if it waits in one; else nothing."""
+        called, waits = "", False
+        while node not in (owner, NO_PARENT):
+            frame = self.tree.frame(node)
+            called = last_name(frame.function)
+            waits = waits or (called == _OF_A_PROXY and _PROXIES.search(frame.file) is not None)
+            node = self.tree.nodes[node].parent
+        return called if waits else ""
+
+    def _round(self, node: int, proxied: str, asker: Activity) -> Round | None:
+        """Return the round of which ``node``, which waits for an answer, is a turn; ``proxied`` is the method of a proxy that waits."""
+        found = self._round_of(node, proxied)
+        if found is None or not proxied:
+            return found
+        # One process that serves several proxies does so in threads.
+        serving = {each.process for each in self.profile.activities} - {asker.process}
+        return found._replace(workers=min(found.workers or MOST, len(serving)), of_proxies=True)
+
+    def _round_of(self, node: int, proxied: str) -> Round | None:
         frame = self.tree.frame(node)
         module = self.lines.module(frame.file)
-        request = _request(module, frame.line) if module is not None else None
+        request = _request(module, frame.line, proxied) if module is not None else None
         for _ in range(_MOST_LEVELS):
             if module is None or request is None:
                 return None
@@ -267,16 +296,22 @@ class _Request(NamedTuple):
     @property
     def is_of_one_worker(self) -> bool:
         """True if the function asks the worker for whose answer it waits, or asks nobody."""
-        own = root_name(self.worker)
+        own, whole = root_name(self.worker), ast.unparse(self.worker)
         asked = [of for ask in self.asks if (of := receiver(ask)) is not None]
-        return self.asks in ((), (self.waits,)) or any(root_name(of) == own for of in asked)
+        return (
+            self.asks in ((), (self.waits,))
+            or any(root_name(of) == own for of in asked)
+            or any(ast.unparse(of) == whole for ask in self.asks for of in given_to(ask))
+        )
 
 
-def _request(module: SourceModule, line: int) -> _Request | None:
+def _request(module: SourceModule, line: int, proxied: str) -> _Request | None:
     for statement in module.statements_at(line):
         for call in statement.calls():
             worker = receiver(call)
-            if called_name(call) not in _RECEIVES or worker is None:
+            if worker is not None and called_name(call) == proxied:
+                return _Request(worker, call, (call,))
+            if proxied or called_name(call) not in _RECEIVES or worker is None:
                 continue
             return _Request(worker, call, _asks_until(module, statement))
     return None

@@ -33,6 +33,8 @@ class Sink(Enum):
 
     SYNCS = "syncs and flushes"
     """The caller waits until the bytes have left the process, or are on the disk."""
+    REPLACING = "files put in the place of others"
+    """The system may write their bytes to the disk first."""
     OPENING = "files opened to be written"
     RECORDS = "log records"
     PRINT = "printed text"
@@ -181,7 +183,7 @@ class Library:
     """Pools of threads or processes: what calls them hands tasks over, or waits for results."""
     waits: Mapping[str, Mapping[str, WaitKind]] = field(default_factory=dict)
     """Kinds of wait of its functions, by pattern and name. Outside of the standard library only loops of the
-    library's own that poll (``WaitKind.POLL``)."""
+    library's own that poll (``WaitKind.POLL``), or nap until a lock is free."""
 
     instead_of_polling: str = ""
     """Advice on what to do about those, in whole sentences; else that they be left a core."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rlprof.libraries.base import Access, Library, Sink
+from rlprof.model.activity import WaitKind
 
 _FILES: Final = r"(h5py|imageio|minari|pyarrow|torchvision/io|zarr)/|PIL/Image\w*\.py$"
 
@@ -19,6 +20,13 @@ FILES_AND_SERVERS: Final = Library(
     },
 )
 """Packages that read and write files, and clients of servers, of which little else is known."""
+FILELOCK: Final = Library(
+    name="filelock",
+    packages=("filelock",),
+    samples=("_api.py",),
+    waits={r"_api\.py$": {"acquire": WaitKind.LOCK}},
+)
+"""Locks of files, tried again and again."""
 NAMES: Final = Library(
     name="other packages",
     packages=(

@@ -87,6 +87,7 @@ LIBRARY: Final = Library(
         "multiprocessing/queues.py",
         "multiprocessing/reduction.py",
         "multiprocessing/synchronize.py",
+        "pathlib.py",
         "queue.py",
         "random.py",
         "selectors.py",
@@ -188,7 +189,7 @@ LIBRARY: Final = Library(
         "zlib.compress": _COMPRESSED,
         "zlib.decompress": _COMPRESSED,
     },
-    sinks={Sink.ROWS: r"csv\.py$", Sink.FILES: _FILES},
+    sinks={Sink.REPLACING: r"pathlib(\.py$|/)", Sink.ROWS: r"csv\.py$", Sink.FILES: _FILES},
     accesses={
         Access.REMOTE: r"urllib/|http/client\.py$",
         Access.READ: rf"{_FILES}|glob\.py$|zipfile(\.py$|/)",

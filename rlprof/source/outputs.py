@@ -14,7 +14,7 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, callee, value_of
-from rlprof.syntax.bound_inputs import only_value
+from rlprof.syntax.bound_inputs import only_value, values_assigned
 from rlprof.syntax.imports import NUMPY, full_name, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
 from rlprof.syntax.nodes import arguments_of, given_to
@@ -47,6 +47,8 @@ _FUNCTIONS: Final[Mapping[str, Sink]] = {
     "os.fsync": Sink.SYNCS,
     "os.fdatasync": Sink.SYNCS,
     "os.sync": Sink.SYNCS,
+    "os.replace": Sink.REPLACING,
+    "os.rename": Sink.REPLACING,
     "numpy.savetxt": Sink.FILES,
 }
 METHODS: Final[Mapping[str, Sink]] = {
@@ -72,6 +74,10 @@ _IN_MEMORY: Final = ("io.StringIO", "io.BytesIO")
 _PRINTS: Final = frozenset({"print", "pprint", "pp"})
 _ROW_WRITERS: Final = frozenset({"writerow", "writerows"})
 _SYNCS: Final = frozenset({"fsync", "fdatasync", "sync"})
+_OF_A_DATABASE: Final = frozenset({"execute", "executemany"})
+_FETCHES: Final = re.compile(r"sqlite3\.Cursor\.fetch(one|many|all)")
+_ASKS_A_DATABASE: Final = re.compile(r"\s*(select|values|explain)\b", re.IGNORECASE)
+"""Beginnings of statements in SQL that ask, and change nothing: ``WITH`` may."""
 _WRITES: Final = frozenset(
     {"write_text", "write_bytes", "tofile", "savetxt", "imwrite", "imsave", "savefig", "to_csv"}
     | {"to_parquet", "to_pickle", "to_feather", "to_hdf"}
@@ -86,6 +92,8 @@ def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> 
     """Return what takes what the call writes; None where it writes nothing, or is a function of the user's own."""
     called = callee(call, known, module)
     if called.is_yours or is_conversation(call, known) or _answers(call, known, module):
+        return None
+    if _asks_a_database(call, module):
         return None
     if sink := _by_function(called.name, call, known):
         return sink
@@ -181,7 +189,34 @@ def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule
         return Access.READ
     if package == "io" and last in _METHODS_OF_FILES and "StringIO" not in function:
         return Access.READ
+    if package == "sqlite3" and (_FETCHES.fullmatch(called.name) or _asks_a_database(call, module)):
+        return Access.READ
     return None if called.is_seen else _opened_by_name(call, module)
+
+
+def _asks_a_database(call: ast.Call, module: SourceModule) -> bool:
+    """Tell whether a call has a database answer a question: ``db.execute(f"SELECT data FROM steps WHERE id IN ({marks})", ids)``."""
+    if called_name(call) not in _OF_A_DATABASE or not call.args:
+        return False
+    match _text_of(call.args[0], module):
+        case (
+            ast.Constant(value=str(text))
+            | ast.JoinedStr(values=[ast.Constant(value=str(text)), *_])
+        ):
+            return _ASKS_A_DATABASE.match(text) is not None
+    return False
+
+
+def _text_of(expression: ast.expr, module: SourceModule) -> ast.expr | None:
+    """Return what a variable is bound to, once, in its function or by the file itself; anything else as it is."""
+    if not isinstance(expression, ast.Name):
+        return expression
+    function = module.function_at(expression.lineno)
+    own = only_value(function, expression.id) if function is not None else None
+    if own is not None:
+        return own
+    values = values_assigned(module, None, expression.id)
+    return values[0] if len(values) == 1 else None
 
 
 def is_conversation(call: ast.Call, known: Mapping[str, Value]) -> bool:

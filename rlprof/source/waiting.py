@@ -92,6 +92,29 @@ def waiting_lines(text: str) -> Mapping[int, WaitKind]:
     return lines
 
 
+@lru_cache(maxsize=PARSED_FILES)
+def asking_lines(text: str) -> frozenset[int]:
+    """Lines of ``text`` that ask in a loop, and have its next turn ask again where there is nothing yet:
+    ``try: item = queue.get_nowait()`` with handlers that go round again. Who gets something there also takes it.
+    """
+    module = parse(text)
+    loops = (
+        (node for node in ast.walk(module.tree) if isinstance(node, ast.While)) if module else ()
+    )
+    return frozenset(
+        line
+        for loop in loops
+        for inner in _own_statements(loop.body)
+        if isinstance(inner, ast.Try) and _asks_without_success(inner)
+        if inner is loop.body[-1] or all(_ends_a_turn(handler) for handler in inner.handlers)
+        for line in _block(inner.body[0], inner.body[-1], WaitKind.POLL, inner).lines
+    )
+
+
+def _ends_a_turn(handler: ast.ExceptHandler) -> bool:
+    return isinstance(handler.body[-1], ast.Continue)
+
+
 def clock_loops(text: str) -> frozenset[int]:
     """Lines of loops that sleep and look at nothing but the time: ``while time.monotonic() < due: time.sleep(0.001)``."""
     module = parse(text)

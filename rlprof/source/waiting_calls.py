@@ -10,12 +10,15 @@ from typing import Final
 from rlprof.model.activity import WaitKind
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import called_name
-from rlprof.syntax.nodes import calls_in
+from rlprof.syntax.nodes import calls_in, given_to, nodes_in
 
 SLEEPS: Final = frozenset({"sleep", "sched_yield"})
 
 LOCK: Final = re.compile(r"lock|mutex|sem(aphore)?|guard|cond(ition)?$", re.IGNORECASE)
 _MUTEX: Final = re.compile(r"lock|mutex|guard", re.IGNORECASE)
+_LOCKS_OF_FILES: Final = frozenset({"flock", "lockf"})
+_GOES_ON: Final = frozenset({"LOCK_UN", "LOCK_NB"})
+"""Flags of such a call that gives the lock back, or goes on without it."""
 _QUEUE: Final = re.compile(r"queue|(^|_)q(s|_|$)|mailbox|inbox|outbox", re.IGNORECASE)
 
 
@@ -52,7 +55,7 @@ def kind_of_call(call: ast.Call) -> WaitKind | None:
     on = receiver_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     if name in SLEEPS:
         return WaitKind.SLEEP
-    if name == "acquire":
+    if name == "acquire" or _waits_for_a_file(call):
         return WaitKind.LOCK
     if name in ("recv", "recv_bytes", "send", "send_bytes"):
         return WaitKind.PIPE if not re.search("sock", on) else WaitKind.SOCKET
@@ -66,6 +69,12 @@ def kind_of_call(call: ast.Call) -> WaitKind | None:
         # ``", ".join(...)`` has arguments that are no time-out.
         return WaitKind.JOIN if not call.args else None
     return None
+
+
+def _waits_for_a_file(call: ast.Call) -> bool:
+    """Tell whether ``fcntl.flock(file, flags)`` waits until others have given the file's lock back."""
+    flags = {own_name(part) for part in nodes_in(*given_to(call)) if isinstance(part, ast.expr)}
+    return called_name(call) in _LOCKS_OF_FILES and not flags & _GOES_ON
 
 
 def signal_lines(tree: ast.AST) -> frozenset[int]:

@@ -123,11 +123,10 @@ def _calls(node: ast.AST, function: Function, statement: Statement) -> TypeGuard
 def arguments_given(
     module: SourceModule, call: ast.expr, function: Function
 ) -> Mapping[str, ast.expr] | None:
-    """Return what each argument is given; those that keep their default are left out."""
+    """Return what each argument is given; those that keep their default are left out, and what ``*args`` and ``**options`` gather."""
     node = function.node
-    if node.args.vararg or node.args.kwarg:
-        return None
     names = positional_of(node)
+    by_name = {*names, *(each.arg for each in node.args.kwonlyargs)}
     given: dict[str, ast.expr] = {}
     if function.class_name and not function.is_static:
         owner = _owner(call, function)
@@ -146,7 +145,8 @@ def arguments_given(
     for keyword in call.keywords:
         if keyword.arg is None:
             return None
-        given[keyword.arg] = keyword.value
+        if keyword.arg in by_name or node.args.kwarg is None:
+            given[keyword.arg] = keyword.value
     return given
 
 

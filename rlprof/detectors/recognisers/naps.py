@@ -152,8 +152,9 @@ def _awaited(wait: Wait, but: Collection[int] = ()) -> set[int]:
 
 def only_watches(napping: Activity) -> bool:
     """Tell whether a thread does nothing but nap, as a watchdog: nobody waits for it."""
-    # It works a little later than it wakes up where others have the cores.
-    working_us = napping.working_us - napping.run_queue_us
+    # It works a little later than it wakes up where others have the cores; so does its polling, whose part of the delay is its own.
+    busy_us = max(1, napping.working_us + napping.polling_us)
+    working_us = napping.working_us * (1 - min(1.0, napping.run_queue_us / busy_us))
     return not napping.is_critical and working_us < IDLE * napping.wall_us
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.saving import saving_calls
 from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
 from rlprof.libraries.questions import is_of_log_records, slow_call_of
@@ -20,30 +20,12 @@ from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.recording import GC_FUNCTION, NO_PARENT, Frame
 from rlprof.source.lines import UserLines, begins_process, last_name
-from rlprof.source.outputs import METHODS, is_record, kind_of, output
+from rlprof.source.outputs import METHODS, kind_of, output
 from rlprof.source.values import Values, callee
 from rlprof.source.wait_kinds import wait_of
 from rlprof.source.waiting_calls import may_wait
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.origin import Origin, origin, origin_of_file
-
-_writes: Final = files_of(lambda library: library.saving)
-
-_SAVERS: Final = frozenset(
-    {"save", "savez", "savez_compressed", "dump", "save_file", "save_to_zip_file"}
-)
-"""Functions of such code that write; those that read have other names."""
-
-_SAVES: Final = frozenset(
-    {"save", "savez", "savez_compressed", "dump", "save_file", "save_checkpoint", "save_pretrained",
-     "save_weights", "save_replay_buffer", "write_checkpoint"}
-)  # fmt: skip
-"""Calls on the user's line that save something."""
-
-_OPENS: Final = re.compile(r"open|File", re.IGNORECASE)
-"""Names of functions that open a file."""
-_ROWS: Final = "json.dump"
-"""Saves no model: what is written with it again and again are records of what happened."""
 
 _STDLIB_LOGGING: Final = re.compile(r"[/\\]logging[/\\](__init__|handlers)\.py$")
 _EMITTING_FUNCTIONS: Final = frozenset(
@@ -53,6 +35,7 @@ _EMITTING_FUNCTIONS: Final = frozenset(
 _emits_in_library: Final = files_of(lambda library: library.emits)
 
 _WRITERS: Final = {
+    Sink.REPLACING: r"^(replace|rename)$",
     # No wider: mlflow's and wandb's drivers call the whole training.
     Sink.METRICS: r"^_?(add_\w+|log(_\w+)?|track|record(_\w+)?|dump|write\w*|append|flush)$",
     # ``__iter__`` is left out: the iterated data is made below it.
@@ -65,7 +48,7 @@ _WRITERS: Final = {
 
 _written_by: Final = kind_of(_WRITERS, lambda library: library.sinks)
 
-ON_FILES: Final = frozenset({Sink.SYNCS, Sink.OPENING, Sink.FILES})
+ON_FILES: Final = frozenset({Sink.SYNCS, Sink.REPLACING, Sink.OPENING, Sink.FILES})
 _OPENED_AND_WRITTEN: Final = frozenset({Sink.OPENING, Sink.FILES})
 """On one line nobody knows which of them takes how much."""
 
@@ -340,52 +323,3 @@ def _emits(frame: Frame) -> bool:
     if origin(frame) is Origin.LIBRARY:
         return _emits_in_library(frame.file)
     return last_name(frame.function) in _EMITTING_FUNCTIONS
-
-
-def saving_calls(lines: UserLines, values: Values) -> Iterator[int]:
-    """The topmost nodes that save: a library's function, or the user's line that calls it in C."""
-    for node in lines.tree.topmost(partial(_saves, lines, values)):
-        if not _makes_bytes(lines, values, node):
-            yield node
-
-
-def _makes_bytes(lines: UserLines, values: Values, node: int) -> bool:
-    """Tell whether what a library writes is the bytes that its ``dumps`` gives back, on a line that writes nothing: ``cloudpickle.dumps(env)``."""
-    tree = lines.tree
-    above = tree.nodes[node].parent
-    if above == NO_PARENT or last_name(tree.frame(above).function) != "dumps":
-        return False
-    owner = lines.owner(above)
-    frame = tree.frame(owner) if owner != NO_PARENT else None
-    module = lines.module(frame.file) if frame is not None else None
-    return (
-        frame is None
-        or module is None
-        or not any(
-            output(call, values.of(frame.file, statement), module)
-            for statement in module.statements_at(frame.line)
-            for call in statement.calls()
-        )
-    )
-
-
-def _saves(lines: UserLines, values: Values, frame: Frame) -> bool:
-    if origin(frame) is not Origin.YOURS:
-        return last_name(frame.function) in _SAVERS and _writes(frame.file)
-    module, statement = lines.module(frame.file), lines.statement(frame)
-    if module is None or statement is None:
-        return False
-    parts = statement.walk()
-    if isinstance(statement.node, ast.With) and _opens(statement.node):
-        # The file is opened to save something to it.
-        parts = chain(parts, ast.walk(ast.Module(statement.node.body, [])))
-    calls = [part for part in parts if isinstance(part, ast.Call) and called_name(part) in _SAVES]
-    known = values.of(frame.file, statement) if calls else {}
-    callees = (callee(call, known, module) for call in calls if not is_record(call, known, module))
-    return any(not called.is_yours and called.name != _ROWS for called in callees)
-
-
-def _opens(node: ast.With) -> bool:
-    """Tell ``with open(path) as file`` from a pool, a lock or a range of a profiler, in whose body something is saved as well."""
-    calls = (item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call))
-    return any(_OPENS.search(called_name(call)) for call in calls)

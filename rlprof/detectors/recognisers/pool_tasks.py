@@ -54,6 +54,8 @@ class Round(NamedTuple):
     workers: int | None
     """How many can work side by side; None where nobody looked."""
     of_pool: bool = False
+    of_proxies: bool = False
+    """True if they are objects of managers, whose methods ask and wait."""
 
 
 class _Task(NamedTuple):

@@ -33,6 +33,8 @@ _SQUARE: Final = frozenset({"eye", "identity", "tri", "indices"})
 _OF_PAIRS: Final = frozenset({"outer", "kron"})
 _LONGER: Final = frozenset({"tile", "repeat", "resize", "pad", "broadcast_to", "meshgrid", "diag", "diagflat", "vander"})  # fmt: skip
 """Functions that make an array of more numbers than they are given."""
+_MADE_ALIKE: Final = "collections.defaultdict"
+"""What is asked for first, one function makes: the first is like all."""
 
 
 class SeenSizes(NamedTuple):
@@ -169,6 +171,8 @@ def _seen_numbers(
     match expression:
         case ast.Constant(int() | float()):
             return 1
+        case ast.Subscript(value=owner) if (items := _items_of(owner, known)) is not None:
+            return items
         case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
             return _seen_numbers(operand, known, module)
         case ast.BinOp(left=left, right=right):
@@ -190,3 +194,9 @@ def _seen_numbers(
             return None
     sizes = [_seen_numbers(part, known, module) for part in parts]
     return None if None in sizes else max(filter(None, sizes), default=None)
+
+
+def _items_of(container: ast.expr, known: Mapping[str, Value]) -> int | None:
+    """How many numbers each item of a table is whose items are made when they are first asked for; None for any other container."""
+    value = value_of(container, known)
+    return value.numbers_of_first if value is not None and value.type == _MADE_ALIKE else None

@@ -18,19 +18,21 @@ from rlprof.syntax.pure_calls import (
     is_drawing_method,
     is_in_place,
     only_computes,
+    writes_by_argument,
 )
 
 _TELLS: Final = re.compile(
-    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr)|numpy\.save(z|z_compressed|txt)?)\b"
+    r"(logging|warnings|tqdm|rich|loguru|structlog|absl\.logging|csv|json|pprint|sys\.(stdout|stderr)|numpy\.save(z|z_compressed|txt)?|"
+    r"os\.(replace|rename|fsync|fdatasync|sync|write))\b"
 )
-"""Libraries that show and log, and functions that save arrays."""
+"""Libraries that show and log, and functions that save arrays, and that write files or put them in place."""
 
 _TELLING_METHODS: Final = re.compile(
     r"log|debug|info|warning|error|exception|critical|set_postfix(_str)?|set_description(_str)?|write|writerows?|writelines|flush|print|open|close|to_csv"
 )
 
 _WRITES: Final = re.compile(
-    r"dump|writer|DictWriter|write|writerows?|writelines|open|save\w*|to_csv"
+    r"dump|writer|DictWriter|write|writerows?|writelines|open|save\w*|to_csv|replace|rename"
 )
 _READS: Final = re.compile(r"loads?|loadtxt|memmap|reader|DictReader|read\w*|fromfile|genfromtxt")
 """Calls that read a file: what is written may come back by it, in another process."""
@@ -49,13 +51,20 @@ _FIGURE_METHODS: Final = re.compile(
 
 _COMPUTES: Final = re.compile(
     r"time\.(time|perf_counter|monotonic|process_time)(_ns)?|os\.path\.\w+|torch\.(distributions\.[\w.]+|no_grad|inference_mode|Generator|"
-    r"nn\.utils\.parameters_to_vector|nn\.functional\.\w+(?<!_))|datetime\.[\w.]+"
+    r"nn\.utils\.parameters_to_vector|nn\.functional\.\w+(?<!_))|datetime\.[\w.]+|gc\.get_\w+|sys\.(getsizeof|getrefcount)|"
+    r"pandas\.(DataFrame|Series|Index|concat|merge|cut|qcut|crosstab|pivot_table|isna|isnull|notna|notnull|unique)"
 )
 
 _COMPUTING_METHODS: Final = re.compile(
     r"parameters|named_parameters|state_dict|modules|named_modules|children|named_children|buffers|named_buffers|element_size|data_ptr|"
     r"log_prob|entropy|unbind|is_contiguous|isoformat|most_common|bit_length|nanmean|histc|kl_divergence"
 )
+
+_OF_TABLES: Final = re.compile(
+    r"agg|aggregate|corr|corrwith|cov|cumcount|describe|dropna|ewm|expanding|fillna|groupby|idxmax|idxmin|kurt|kurtosis|nlargest|nsmallest|"
+    r"notna|isna|nunique|pct_change|pivot_table|rank|reset_index|rolling|sem|set_index|skew|sort_index|sort_values|to_dict|to_numpy|value_counts"
+)
+"""Methods of pandas' tables, columns and groups that give new ones, but for ``inplace=True``."""
 
 _PURE_BUILT_IN: Final = re.compile(
     r"iter|hasattr|callable|id|hash|repr|ord|chr|format|super|type|object|issubclass"
@@ -96,6 +105,8 @@ class CallJudge:
             return _of_built_in(call.func.id)
         if _is_of_a_logger(call.func, module):
             return Doing.COMPUTES
+        if _OF_TABLES.fullmatch(called_name(call)):
+            return Doing.CHANGES if writes_by_argument(call) else Doing.COMPUTES
         return Doing.ACTS if _may_wait(call) else _of_method(called_name(call))
 
 

@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -80,6 +80,7 @@ class Slotted:
         ({"a": [1]}, {"type": "dict", "length": "1", "first.type": "list", "first.length": "1", "first.first.type": "int"}),
         ([[1.0, "a"]], {"type": "list", "length": "1", "first.type": "list", "first.length": "2", "first.first.type": "float", "first.mixed": "1"}),
         (deque([1]), {"type": "collections.deque", "length": "1", "first.type": "int"}),
+        (defaultdict(int, a=1), {"type": "collections.defaultdict", "length": "1", "first.type": "int"}),
         ([], {"type": "list", "length": "0"}),
         (np.zeros((4, 5)), {"type": "numpy.ndarray", "shape": "4,5", "dtype": "f8"}),
         (np.append, {"type": "numpy._ArrayFunctionDispatcher", "function": "numpy.append"}),
@@ -604,6 +605,7 @@ def refuse(*_: object) -> Any:
         ("torch", "Tensor"),
         ("torch.nn.parameter", "Parameter"),
         ("collections", "deque"),
+        ("collections", "defaultdict"),
         ("functools", "partial"),
         ("its", "cython_function_or_method"),
     ],

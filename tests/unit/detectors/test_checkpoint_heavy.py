@@ -147,6 +147,60 @@ def test_what_saves_is_known_by_what_it_is(piece, look, is_told):
     assert bool(detect(DETECTOR, run, FREEZER)) == is_told
 
 
+BYTES = Script(
+    "bytes.py",
+    """
+    import os, pickle
+
+    def keep(state, path):
+        blob = pickle.dumps(state)
+        with open(path + ".tmp", "wb") as file:
+            file.write(blob)
+        os.replace(path + ".tmp", path)
+
+    def short(state, path):
+        path.write_bytes(pickle.dumps(state))
+
+    def add(row, path):
+        grown = pickle.dumps(row)
+        with open(path, "ab") as file:
+            file.write(grown)
+
+    def send(state, path, pipe):
+        sent = pickle.dumps(state)
+        with open(path, "wb") as file:
+            file.write(sent)
+        pipe.send_bytes(sent)
+
+    def note(row, path):
+        with open(path, "w") as file:
+            file.write(json.dumps(row))
+        os.rename(path, path + "old")
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "is_told"),
+    [
+        ("blob = ", True),
+        ("file.write(blob)", True),
+        ("os.replace", True),
+        ("write_bytes", True),
+        ("grown = ", False),
+        ("file.write(grown)", False),
+        ("sent = ", False),
+        ("file.write(json", False),
+        ("os.rename", False),
+    ],
+)
+def test_bytes_that_a_file_is_written_anew_with_are_saved(piece, is_told):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, BYTES.at(piece, "keep")).spends(6.0, LEARN)
+
+    assert bool(detect(DETECTOR, run, BYTES)) == is_told
+
+
 RESULTS = Script(
     "results.py",
     """
@@ -242,7 +296,7 @@ def test_activation_checkpointing_saves_nothing():
     assert detect(DETECTOR, run, RECOMPUTES) == []
 
 
-BYTES = Script(
+IN_MEMORY = Script(
     "state.py",
     """
     import cloudpickle
@@ -270,9 +324,9 @@ CLOUDPICKLE = f"{SITE}/cloudpickle/cloudpickle.py"
 )
 def test_bytes_in_memory_are_no_checkpoint(piece: str, calls: list[str], is_told: bool):
     run = a_run(steady_s=10.0).process("main", steps=1000)
-    run.spends(4.0, BYTES.at(piece, "plan"), *(f"{CLOUDPICKLE}:{call}" for call in calls))
+    run.spends(4.0, IN_MEMORY.at(piece, "plan"), *(f"{CLOUDPICKLE}:{call}" for call in calls))
 
-    assert bool(detect(DETECTOR, run.spends(6.0, "env.py:3 step"), BYTES)) is is_told
+    assert bool(detect(DETECTOR, run.spends(6.0, "env.py:3 step"), IN_MEMORY)) is is_told
 
 
 def test_objects_that_are_added_to_an_open_file_are_no_checkpoint():

@@ -3,7 +3,7 @@ from __future__ import annotations
 from rlprof.detectors.environment_recreated import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
-from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
+from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
 
 MAZE = Script(
     "maze.py",
@@ -193,3 +193,12 @@ def test_what_a_worker_does_that_an_environment_forks_is_not_its_making():
     profile = profile_of(both, MAZE, TRAIN)
     (finding,) = DETECTOR.in_samples.detect(profile)
     assert claimed_s(profile, finding) == 3.0
+
+
+def test_a_worker_that_is_forked_as_its_environment_is_made_steps_it():
+    start = f"{STDLIB}/multiprocessing/process.py:121 BaseProcess.start"
+    forked = f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap"
+
+    assert found(a_training(9.0, NEW, INIT, start, forked, "serve.py:7 serve")) == []
+    (finding,) = found(a_training(9.0, NEW, INIT, start, forked, NEW, INIT))
+    assert lines_of(finding) == [TRAIN.line("env = Maze")]

@@ -41,6 +41,7 @@ COLLECT = TRAIN.at("env.step", "collect")
 FIT = TRAIN.at("update(self.model)", "fit")
 WATCH = TRAIN.at("time.sleep(0.5)", "watch")
 GET = f"{STDLIB}/queue.py:171 Queue.get"
+TASKS = f"{STDLIB}/multiprocessing/queues.py:103 Queue.get"
 WINDOWS_PER_S = 2
 
 
@@ -186,3 +187,19 @@ def test_who_naps_itself_is_priced_by_its_own_naps():
     run.thread("collector").spends(1.0, FIT).spends(9.0, NAP, idle=True)
 
     assert 0.45 < saved(run).low < 0.6 < saved(run).high
+
+
+def test_who_naps_and_works_where_others_have_the_cores_is_no_watchdog():
+    run = a_run(steady_s=10.0).process("main").spends(9.0, NAP, idle=True)
+    run.spends(0.4, NAP, cpu=0.05).spends(0.6, FIT, cpu=0.3)
+    run.process("worker", steps=1_000).spends(1.0, COLLECT).spends(9.0, TASKS, idle=True)
+
+    assert saved(run).low > 0.2
+
+
+def test_a_watchdog_whose_looks_wait_for_a_core_is_not_told():
+    run = a_run(steady_s=10.0).process("main").spends(9.6, NAP, idle=True)
+    run.spends(0.4, NAP, cpu=0.05)
+    run.process("worker", steps=1_000).spends(1.0, COLLECT).spends(9.0, TASKS, idle=True)
+
+    assert saved(run).high == 0.0

@@ -565,3 +565,48 @@ def test_a_number_that_grows_by_a_number_stays_one_and_a_parameter_stays_unknown
     for piece, is_told in (("y = np.sqrt(x)", True), ("np.sqrt(w)", False)):
         run = a_training().spends(6.0, LOOP, script.at(piece, "total")).spends(4.0, ELSEWHERE)
         assert bool(detect(DETECTOR, run, script)) == is_told
+
+
+TABLE_OF_ARRAYS = Script(
+    "arrays.py",
+    """
+    import numpy as np
+
+    def greedy(self, seen):
+        return int(np.argmax(self.table[seen]))
+
+    def pairs(w):
+        w += np.outer(np.arange(64), np.arange(64))
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "is_told"),
+    [
+        ("collections.defaultdict", "4", True),
+        ("collections.defaultdict", "4000", False),
+        # The first of what somebody put there need not be like the others.
+        ("dict", "4", False),
+    ],
+)
+def test_items_that_a_table_makes_when_they_are_asked_for(kind, shape, is_told):
+    run = spent_on(
+        TABLE_OF_ARRAYS.at("np.argmax", "greedy"),
+        np__argmax="type=numpy._ArrayFunctionDispatcher function=numpy.argmax",
+        self__table=f"type={kind} length=9 first.type=numpy.ndarray first.shape={shape} first.dtype=f8",
+        seen="type=int",
+    )
+
+    assert bool(detect(DETECTOR, run, TABLE_OF_ARRAYS)) == is_told
+
+
+def test_a_number_for_each_pair_is_many():
+    run = spent_on(
+        TABLE_OF_ARRAYS.at("np.outer", "pairs"),
+        np__outer="type=numpy._ArrayFunctionDispatcher function=numpy.outer",
+        np__arange="type=builtin_function_or_method function=numpy.arange",
+        w="type=numpy.ndarray shape=64,64 dtype=f8",
+    )
+
+    assert detect(DETECTOR, run, TABLE_OF_ARRAYS) == []

@@ -162,6 +162,61 @@ def test_set_up_calls_in_a_loop_count():
     assert lines_of(finding) == [TRAIN.line("OmegaConf.merge")]
 
 
+MAKING = Script(
+    "making.py",
+    """
+    def train(cfg):
+        agent = hydra.utils.instantiate(cfg.agent)
+        for step in range(1000):
+            epsilon = hydra.utils.instantiate(cfg.epsilon)(step)
+            env.step(agent.act(epsilon))
+    """,
+)
+HYDRA = f"{SITE}/hydra/_internal/instantiate/_instantiate2.py"
+MAKES = (f"{HYDRA}:251 instantiate", f"{HYDRA}:299 _instantiate_impl")
+CALLS = f"{HYDRA}:129 _call_target"
+COPIES = (
+    f"{STDLIB}/copy.py:146 deepcopy",
+    f"{SITE}/omegaconf/dictconfig.py:121 DictConfig.__deepcopy__",
+)
+EACH_STEP = MAKING.at("cfg.epsilon", "train")
+
+
+def test_what_hydra_makes_in_a_loop_is_told_with_hydras_own_work():
+    run = a_training()
+    run.spends(3.0, EACH_STEP, *MAKES, *COPIES)
+    run.spends(3.0, EACH_STEP, *MAKES)
+    run.spends(1.0, EACH_STEP, *MAKES, f"{SITE}/hydra/_internal/target_policy.py:80 _check")
+    run.spends(3.0, MAKING.at("env.step", "train"), STEP)
+
+    (finding,) = detect(DETECTOR, run, MAKING)
+
+    assert finding.title == "cfg.epsilon is instantiated by Hydra in the loop"
+    assert lines_of(finding) == [MAKING.line("cfg.epsilon")]
+    assert claimed_s(profile_of(run), finding) == pytest.approx(7.0)
+    assert finding.fix.startswith("Instantiate it once")
+
+
+def test_what_hydra_calls_to_make_it_is_not_claimed():
+    run = a_training()
+    run.spends(1.0, EACH_STEP, *MAKES)
+    run.spends(4.0, EACH_STEP, *MAKES, CALLS, "schedule.py:7 Schedule.__init__")
+    run.spends(3.0, EACH_STEP, *MAKES, CALLS, f"{STDLIB}/collections/__init__.py:439 namedtuple")
+    run.spends(2.0, EACH_STEP, *MAKES, CALLS)
+
+    (finding,) = detect(DETECTOR, run, MAKING)
+
+    assert claimed_s(profile_of(run), finding) == pytest.approx(1.0)
+
+
+def test_what_hydra_makes_before_the_loop_is_left_alone():
+    run = a_training()
+    run.spends(3.0, MAKING.at("cfg.agent", "train"), *MAKES, *COPIES)
+    run.spends(7.0, MAKING.at("env.step", "train"), STEP)
+
+    assert detect(DETECTOR, run, MAKING) == []
+
+
 def test_without_steps_a_read_outside_every_loop_is_left_alone():
     script = Script("plain.py", "cfg = load()\nprint(cfg.a)\nfor i in range(9):\n    work(cfg.b)\n")
     once = a_training(steps=0)

@@ -535,3 +535,36 @@ def test_objects_that_are_pickled_into_a_file_which_stays_open(piece, method, is
 
     assert [lines_of(finding) for finding in findings] == ([[ROWS.line(piece)]] if is_told else [])
     assert all(finding.title.startswith("writes to files at rows.py") for finding in findings)
+
+
+PLACED = Script(
+    "placed.py",
+    """
+    import json, os
+
+    def train(env, new, path, steps):
+        for step in range(steps):
+            learn(env)
+            new.write_text(json.dumps({"step": step}))
+            os.replace(new, path)
+            path.rename("old")
+    """,
+)
+
+
+def test_a_file_that_takes_the_place_of_the_last_one_at_each_step():
+    writes = PLACED.at("write_text", "train")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(1.0, writes, f"{STDLIB}/pathlib.py:1071 Path.write_text")
+    run.spends(4.0, PLACED.at("os.replace", "train"))
+    run.spends(
+        1.0, PLACED.at('path.rename("old")', "train"), f"{STDLIB}/pathlib.py:1188 Path.rename"
+    )
+    run.spends(4.0, PLACED.at("learn(env)", "train"))
+
+    (finding,) = detect(DETECTOR, run, PLACED)
+
+    assert finding.title == "files put in the place of others at placed.py:7 take 60 % of the time"
+    assert lines_of(finding)[0] == PLACED.line("os.replace")
+    assert claimed_s(profile_of(run, PLACED), finding) == pytest.approx(6.0)
+    assert finding.fix.startswith("Write the file once per rollout")

@@ -18,7 +18,16 @@ from rlprof.model.recording import Process, Recording
 from rlprof.profile.build import build_profile
 from rlprof.report.findings import sell_samples
 from tests.factories import SECOND, RunBuilder, a_run
-from tests.profile_factory import BOOTSTRAP, SITE, STDLIB, Script, detect, lines_of, profile_of
+from tests.profile_factory import (
+    BOOTSTRAP,
+    SITE,
+    STDLIB,
+    Script,
+    detect,
+    lines_of,
+    profile_of,
+    with_import_system,
+)
 
 TRAIN = Script(
     "train.py",
@@ -291,18 +300,6 @@ def test_imports_of_pools_made_again_count_from_a_smaller_share():
     assert with_share(MIN_SHARE_REMADE - 0.01) == []
     (finding,) = with_share(MIN_SHARE_REMADE + 0.01)
     assert "Make the pool once" in finding.fix
-
-
-def with_import_system(recording: Recording) -> Recording:
-    """``BOOTSTRAP`` by its real name, as ``profile_of`` gives it."""
-    real = BOOTSTRAP.replace("_", " ", 1)
-    nodes = tuple(
-        node._replace(frame=node.frame._replace(file=real))
-        if node.frame.file == BOOTSTRAP
-        else node
-        for node in recording.nodes
-    )
-    return replace(recording, nodes=nodes)
 
 
 def test_a_pool_that_ends_slowly_is_still_one_of_many():

@@ -165,7 +165,7 @@ def test_reads_updates_off_the_source(code, moved_by):
     assert forms == (set() if moved_by is None else {moved_by})
 
 
-PAIRS = Script(
+SHADOW = Script(
     "shadow.py",
     """
     class Shadow:
@@ -184,12 +184,12 @@ PAIRS = Script(
     ("new", "is_told"), [("torch.nn.parameter.Parameter", True), ("torch.Tensor", False)]
 )
 def test_parameters_that_were_seen_are_known_however_they_are_gone_through(new, is_told):
-    line = PAIRS.at("old.lerp_", "Shadow.follow")
+    line = SHADOW.at("old.lerp_", "Shadow.follow")
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(6.0, "shadow.py:8 main", line).spends(4.0, "env.py:3 step")
     run.sees(line, old="type=torch.nn.parameter.Parameter", new=f"type={new}")
 
-    findings = detect(DETECTOR, run, PAIRS)
+    findings = detect(DETECTOR, run, SHADOW)
 
     assert [finding.title for finding in findings] == (
         ["a target network is moved parameter by parameter (shadow.py:3)"] if is_told else []

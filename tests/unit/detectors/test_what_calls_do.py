@@ -10,8 +10,9 @@ from rlprof.source.values import Values
 from rlprof.syntax.module import parse
 
 IMPORTS = """
-import csv, json, logging, queue, time
+import csv, gc, json, logging, os, queue, sys, time
 import numpy as np
+import pandas as pd
 import torch, wandb
 import torch.nn.functional as F
 from torch.utils.tensorboard import SummaryWriter
@@ -43,6 +44,11 @@ def judged(call: str, more: str = "") -> Doing:
         "' '.join(words)",
         "wandb.log(figures)",
         "writer.add_histogram('w', x, step)",
+        "pd.DataFrame(rows)",
+        "frame.groupby('action')['reward'].agg(['mean', 'std'])",
+        "frame.corr()",
+        "gc.get_objects()",
+        "sys.getsizeof(x)",
     ],
 )
 def test_computes(call):
@@ -125,3 +131,22 @@ def test_the_logger_of_a_callback_takes_figures(base, doing):
     call = next(node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
 
     assert CallJudge({"train.py": module}, Values(()))("train.py", call) is doing
+
+
+@pytest.mark.parametrize("call", ["os.replace(new, old)", "os.fsync(descriptor)"])
+def test_files_put_in_place_are_no_computation(call):
+    assert judged(call) is Doing.TELLS
+    assert judged(call.replace("os.fsync", "os.rename"), "numbers = np.load(path)") is Doing.ACTS
+
+
+@pytest.mark.parametrize(
+    ("call", "doing"),
+    [
+        ("frame.fillna(0, inplace=True)", Doing.CHANGES),
+        ("pd.read_csv(path)", Doing.ACTS),
+        ("gc.collect()", Doing.ACTS),
+        ("frame.apply(step)", Doing.ACTS),
+    ],
+)
+def test_tables_that_are_changed_and_what_does_more(call, doing):
+    assert judged(call) is doing

@@ -129,6 +129,30 @@ POOL = Script(
                 link.command(action)
             return [link.telemetry() for link in self.conns]
 
+        def of_managers(self, actions):
+            for i, env in enumerate(self.conns):
+                obs[i] = env.advance(actions[i])
+
+        def of_managers_in_need(self, obs):
+            for env in self.conns:
+                obs = env.advance(policy(obs))
+
+        def called(self, actions):
+            return {i: call(conn, "step", actions[i]) for i, conn in self.conns.items()}
+
+        def over_sockets(self, actions):
+            return [end.roll(a) for end, a in zip(self.conns, actions)]
+
+        def sockets_written_first(self, actions):
+            for end, action in zip(self.conns, actions):
+                write(end.sock, action)
+            return [read(end.sock) for end in self.conns]
+
+    class End:
+        def roll(self, action):
+            write(self.sock, action)
+            return read(self.sock)
+
     class Link:
         def command(self, action):
             self.conn.send(action)
@@ -144,6 +168,17 @@ POOL = Script(
     def ask(conn, action):
         conn.send(action)
         return conn.recv()
+
+    def call(conn, name, *given):
+        conn.send((name, given))
+        answer = conn.recv()
+        return answer
+
+    def write(sock, action):
+        sock.sendall(pickle.dumps(action))
+
+    def read(sock):
+        return pickle.loads(sock.recv(4096, socket.MSG_WAITALL))
     """,
 )
 RECV = f"{STDLIB}/multiprocessing/connection.py:382 Connection._recv"
@@ -153,7 +188,27 @@ ASK = (POOL.at('self._ask("step"', "RemoteEnv.step"), POOL.at("self.conn.recv()"
 TELEMETRY = (POOL.at("told = self.conn.recv()", "Link.telemetry"), RECV)
 RESULT = f"{STDLIB}/concurrent/futures/_base.py:440 Future.result"
 APPLY = f"{STDLIB}/multiprocessing/pool.py:768 ApplyResult.get"
+MANAGER = (
+    "<string>:2 advance",
+    f"{STDLIB}/multiprocessing/managers.py:822 BaseProxy._callmethod",
+    RECV,
+)
+READ = POOL.at("return pickle.loads(sock.recv", "read")
 STACKS = {
+    "of_managers": (POOL.at("env.advance(actions", "Pool.of_managers"), *MANAGER),
+    "of_managers_in_need": (POOL.at("env.advance(policy", "Pool.of_managers_in_need"), *MANAGER),
+    "called": (
+        POOL.at('call(conn, "step"', "Pool.called"),
+        POOL.at('call(conn, "step"', "<dictcomp>"),
+        POOL.at("answer = conn.recv()", "call"),
+        RECV,
+    ),
+    "over_sockets": (
+        POOL.at("[end.roll(a)", "Pool.over_sockets"),
+        POOL.at("return read(self.sock)", "End.roll"),
+        READ,
+    ),
+    "sockets_written_first": (POOL.at("[read(end.sock)", "Pool.sockets_written_first"), READ),
     "results": (POOL.at("task).result() for task in tasks", "Pool.results"), RESULT),
     "two_statements": (POOL.at("future.result(timeout", "Pool.two_statements"), RESULT),
     "applied": (POOL.at("self.pool.apply(", "Pool.applied"), APPLY),
@@ -217,12 +272,16 @@ def found(run: RunBuilder) -> list[Finding]:
 
 
 @pytest.mark.parametrize(
-    "function", ["in_turn", "by_number", "proxies", "handed", "by_name", "fly", "two_calls"]
+    "function",
+    [
+        *("in_turn", "by_number", "proxies", "handed", "by_name", "fly", "two_calls"),
+        *("of_managers", "called", "over_sockets"),
+    ],
 )
 def test_workers_that_are_asked_one_after_the_other(function):
     (finding,) = found(a_training(function))
 
-    waiting = STACKS[function][-2]
+    waiting = next(frame for frame in reversed(STACKS[function]) if frame.startswith("pool.py"))
     assert [f"pool.py:{line}" for line in lines_of(finding)] == [waiting.split()[0]]
     assert finding.title.startswith("workers are asked one after the other")
 
@@ -232,10 +291,27 @@ def test_workers_that_are_asked_one_after_the_other(function):
     [
         *("all_first", "answer_first", "over_time", "pipeline", "game", "found_first"),
         *("threads", "at_times", "to_another", "commanded_first"),
+        *("of_managers_in_need", "sockets_written_first"),
     ],
 )
 def test_silent_where_they_work_side_by_side_or_need_each_other(function):
     assert not found(a_training(function))
+
+
+def test_proxies_are_called_from_threads():
+    (finding,) = found(a_training("of_managers"))
+
+    assert "ThreadPoolExecutor.map" in finding.fix
+
+
+def test_silent_of_one_process_that_serves_all_proxies():
+    run = a_run(steady_s=10.0).process("main", steps=1_000)
+    run.spends(8.0, *STACKS["of_managers"], idle=True).spends(2.0, "train.py:3 learn")
+    run.process("manager").spends(2.0, "env.py:20 work", RECV, idle=True).spends(
+        8.0, "env.py:5 step"
+    )
+
+    assert not found(run)
 
 
 @pytest.mark.parametrize("function", ["results", "two_statements", "applied"])

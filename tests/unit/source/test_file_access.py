@@ -52,6 +52,7 @@ def test_names_that_the_file_imports_are_known():
         ("type=function function=numpy.load file=/venv/lib/python3.11/site-packages/numpy/lib/io.py", Access.READ),
         ("type=method_descriptor function=_io.TextIOWrapper.read", Access.READ),
         ("type=method_descriptor function=_io.StringIO.read", None),
+        ("type=method_descriptor function=sqlite3.Cursor.fetchall", Access.READ),
         ("type=method function=camera.Camera.read file=/home/you/camera.py", None),
     ],
 )  # fmt: skip
@@ -68,3 +69,12 @@ def test_a_stream_that_leads_to_somebody_is_no_file(line, leads_to, told):
     read = "type=method_descriptor function=_io.BufferedReader.read"
 
     assert access(line, "import pickle", self__file=look, self__file__read=read) is told
+
+
+@pytest.mark.parametrize(
+    ("query", "told"), [("SELECT * FROM rows", Access.READ), ("INSERT INTO rows VALUES (1)", None)]
+)
+def test_a_question_to_a_database_reads(query, told):
+    look = "type=builtin_function_or_method function=sqlite3.Connection.execute"
+
+    assert access(f'db.execute("{query}")', db__execute=look) is told

@@ -56,6 +56,8 @@ def kind_at_the_end_of(*stack: str, script: Script | None = None) -> WaitKind | 
         pytest.param((f"{STDLIB}/multiprocessing/process.py:314 BaseProcess._bootstrap", "train.py:5 work"), None, id="the root of a worker"),
         pytest.param((f"{STDLIB}/json/decoder.py:340 decode",), None, id="the rest of the standard library"),
         pytest.param((f"{SITE}/torchrl/envs/batched_envs.py:2642 ParallelEnv._wait_for_workers",), WaitKind.POLL, id="torchrl spins on flags"),
+        pytest.param((f"{SITE}/filelock/_api.py:340 BaseFileLock.__enter__", f"{SITE}/filelock/_api.py:330 BaseFileLock.acquire"),
+                     WaitKind.LOCK, id="filelock naps until the file is free"),
         pytest.param((f"{SITE}/numpy/core/fromnumeric.py:59 wrapfunc",), None, id="a library"),
     ],
 )  # fmt: skip
@@ -71,6 +73,17 @@ def a_script(body: str) -> Script:
     ("line", "kind"),
     [
         pytest.param("buffer_lock.acquire()", WaitKind.LOCK, id="acquire"),
+        pytest.param(
+            "fcntl.flock(self.file, fcntl.LOCK_EX)", WaitKind.LOCK, id="the lock of a file"
+        ),
+        pytest.param(
+            "fcntl.flock(self.file, fcntl.LOCK_UN)", None, id="the lock of a file, given back"
+        ),
+        pytest.param(
+            "fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+            None,
+            id="the lock of a file, if it is free",
+        ),
         pytest.param("room.acquire()", WaitKind.EVENT, id="a semaphore that others count up"),
         pytest.param("with self.lock:", WaitKind.LOCK, id="with a lock"),
         pytest.param("time.sleep(0.02)", WaitKind.SLEEP, id="sleep"),
@@ -292,3 +305,31 @@ def test_what_a_polling_loop_calls_polls_too():
 
 def test_without_a_source_a_line_of_yours_does_not_say_that_it_waits():
     assert kind_at_the_end_of("train.py:12 wait") is None
+
+
+ASKS_AGAIN = """
+    def learn(q):
+        while True:
+            try:
+                rows = q.get_nowait()
+            except queue.Empty:
+                {then}
+            update(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "function", "kind"),
+    [
+        pytest.param("continue", "_poll", WaitKind.POLL, id="nothing there: asked again"),
+        pytest.param("continue", "_recv_bytes", WaitKind.QUEUE, id="taking what is there"),
+        pytest.param("pass", "_poll", WaitKind.QUEUE, id="nothing there: works on"),
+        pytest.param("break", "_poll", WaitKind.QUEUE, id="nothing there: ends"),
+    ],
+)
+def test_looks_at_an_empty_queue_whose_turns_only_ask(then, function, kind):
+    script = a_script(ASKS_AGAIN.format(then=then))
+    get = f"{STDLIB}/multiprocessing/queues.py:99 Queue.get"
+    taken = f"{STDLIB}/multiprocessing/connection.py:440 Connection.{function}"
+
+    assert kind_at_the_end_of(script.at("get_nowait", "learn"), get, taken, script=script) is kind

@@ -28,11 +28,11 @@ class Basis:
     def plain(obs):
         return obs
 
+def near(at, *rows, **options):
+    return look(at)
+
 def caller(batch, rows):
     {line}
-
-def spread(*rows):
-    return rows
 """
 
 
@@ -79,6 +79,7 @@ def bound(line: str, name: str, *inputs: str) -> set[str] | None:
         ("x = Basis.plain(rows)", "plain", ["obs"], {"rows"}),
         ("x = basis.of(rows)", "of", ["obs[0]", "obs[-1]"], {"rows[0]", "rows[-1]"}),
         ("x = basis.of(batch.obs)", "of", ["obs['near'].low"], {"batch.obs['near'].low"}),
+        ("x = near(batch.obs, rows, low=rows)", "near", ["at"], {"batch.obs"}),
         ("x = self.basis.table + 1", "table", ["self.low"], {"self.basis.low"}),
     ],
 )
@@ -95,13 +96,17 @@ def test_inputs_are_what_the_call_gives(
         ("x = act(rows)", "of"),
         ("x = basis.of(draw(rows))", "of"),
         ("x = basis.of(rows, **batch)", "of"),
-        ("x = spread(rows)", "spread"),
         ("x = self.basis(other(rows))", "__call__"),
     ],
-    ids=["two calls", "another name", "computed first", "keywords", "any number", "which call"],
+    ids=["two calls", "another name", "computed first", "keywords", "which call"],
 )
 def test_none_where_the_call_does_not_tell(line: str, name: str):
     assert bound(line, name, "obs") is None
+
+
+@pytest.mark.parametrize("name", ["rows", "options"])
+def test_none_of_what_a_function_gathers(name: str):
+    assert bound("x = near(batch, batch, low=batch, options=batch)", "near", name) is None
 
 
 @pytest.mark.parametrize(

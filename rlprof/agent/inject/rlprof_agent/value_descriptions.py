@@ -69,7 +69,7 @@ def described(value: Any, prefix: str = "") -> list[str]:
     fields = [prefix + "type=" + name_of(kind)]
     if id(kind) in _SIZED:
         fields.append(prefix + "length=%d" % len(value))
-    elif id(kind) in INDEXED or kind is dict or is_class(kind, "collections", "deque"):
+    elif id(kind) in INDEXED or _is_dict(kind) or is_class(kind, "collections", "deque"):
         fields.append(prefix + "length=%d" % len(value))
         if value and not prefix:
             fields += _elements(value, kind)
@@ -104,9 +104,13 @@ def _is_standard(value: Any) -> bool:
     return value is not None and (value is sys.stdout or value is sys.stderr)
 
 
+def _is_dict(kind: type) -> bool:
+    return kind is dict or is_class(kind, "collections", "defaultdict")
+
+
 def _elements(container: Any, kind: type) -> list[str]:
     """Return what its first element is, and whether the next few are of the same type."""
-    elements = iter(container.values() if kind is dict else container)
+    elements = iter(container.values() if _is_dict(kind) else container)
     first = next(elements)
     few = [first]
     for _ in range(_MOST_ELEMENTS):
