@@ -21,7 +21,7 @@ _MOST_STEPS: Final = 6
 _Place = tuple[str, int]
 
 
-class _Scope(NamedTuple):
+class _CodeAround(NamedTuple):
     """A statement, with what is known where it stands."""
 
     file: str
@@ -43,7 +43,7 @@ class PickledCopies:
             called_name(call) for module in modules.values() for call in calls_in(module.tree)
         }
         self._scopes = [
-            _Scope(file, module, statement)
+            _CodeAround(file, module, statement)
             for file, module in modules.items()
             for statement in module.statements
             if {"dumps", "loads"} <= called
@@ -72,7 +72,7 @@ class PickledCopies:
                     found |= made | (scope.places if made else set())
         return frozenset(found)
 
-    def _follow(self, scope: _Scope) -> None:
+    def _follow(self, scope: _CodeAround) -> None:
         node = scope.statement.node
         for each in assigned(node):
             if not each.is_unpacked and isinstance(each.target, ast.Name | ast.Attribute):
@@ -89,7 +89,7 @@ class PickledCopies:
                     key = (file, function.qualname, parameter)
                     self._bytes[key] |= self._made_at(value, scope)
 
-    def _made_at(self, value: ast.expr, scope: _Scope) -> set[_Place]:
+    def _made_at(self, value: ast.expr, scope: _CodeAround) -> set[_Place]:
         match value:
             case ast.Call():
                 if self._pickles(value, "dumps", scope):
@@ -99,7 +99,7 @@ class PickledCopies:
                 return self._bytes.get(_key(value, scope), set())
         return set()
 
-    def _pickles(self, call: ast.Call, function: str, scope: _Scope) -> bool:
+    def _pickles(self, call: ast.Call, function: str, scope: _CodeAround) -> bool:
         if called_name(call) != function:
             return False
         known = self._values.of(scope.file, scope.statement)
@@ -107,7 +107,7 @@ class PickledCopies:
         return package in _PICKLING and last_name(name) == function
 
 
-def _key(target: ast.Name | ast.Attribute, scope: _Scope) -> tuple[str, ...]:
+def _key(target: ast.Name | ast.Attribute, scope: _CodeAround) -> tuple[str, ...]:
     """A variable of a function, or an attribute of any object."""
     if isinstance(target, ast.Attribute):
         return ("attribute", target.attr)

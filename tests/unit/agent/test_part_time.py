@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.counted import call_costs, part_time
+from rlprof.agent.inject.rlprof_agent.counted import call_costs, drawn, part_time
 from rlprof.agent.inject.rlprof_agent.counted.calls import cost_of_a_call
 from rlprof.agent.inject.rlprof_agent.counted.part_time import (
     AWAY,
@@ -25,7 +25,7 @@ BRIEF_NS = 100.0
 @pytest.fixture(autouse=True)
 def _changes_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part_time, "time", SimpleNamespace(thread_time_ns=lambda: 0))
-    monkeypatch.setattr(part_time, "_OFTEN", 1 << 62)
+    monkeypatch.setattr(drawn, "_OFTEN", 1 << 62)
 
 
 def steps_counter() -> Any:
@@ -105,7 +105,7 @@ def test_counts_what_was_made_and_costs_one_part_in_a_hundred(call_ns, searched,
 
 
 def test_from_python_3_13_on_classes_are_not_changed_without_end(monkeypatch):
-    monkeypatch.setattr(part_time, "_OFTEN", 150)
+    monkeypatch.setattr(drawn, "_OFTEN", 150)
     training = Training(1_000.0)
 
     training.works(2_000_000)  # Five and a half hours of CPU time.
@@ -180,6 +180,16 @@ def test_what_comes_and_goes_is_counted_without_bias():
         made += training.made
 
     assert told == pytest.approx(made, rel=0.03)
+
+
+def test_steps_that_become_a_smaller_part_of_the_calls_are_told_so():
+    """An environment is wrapped once more in each episode, so that fewer and fewer of the calls are steps."""
+    training = Training(1_000.0)
+    for depth in range(1, 60):
+        training.searched = 1 - 1 / depth
+        training.works(400)
+
+    assert training.counter.cell[0] < 1.5 * training.made
 
 
 def test_after_a_cut_all_are_counted_from_the_next_turn_on():

@@ -8,7 +8,8 @@ from .. import foreign_errors
 from ..counters import FIRST_THREAD, TAKES_TURNS
 from ..real import time
 from ..stand_ins import after, replace
-from .part_time import DIRECT, MOST_COST, PartTime, is_enrolled, rarer_after, thread_begins
+from .drawn import rarer_after
+from .part_time import DIRECT, MOST_COST, PartTime, is_enrolled, thread_begins
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from .. import layout
 from ..counters import FIRST_THREAD, TAKES_TURNS, ThreadShare, so_far
 from ..real import os, time
 from .call_costs import HEEDING, IN_BETWEEN, LOOKING, longer_ns
+from .drawn import as_part, drawn_after, rarer_after
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -50,16 +51,16 @@ _MOST_AHEAD = 10
 """Turns by which the program's own counting may be ahead of its pace: in more, its pace is another."""
 _THREAD_TURNS, _MOST_THREADS = 50, 10
 """Turns that are counted with a look after a thread has begun, and threads to begin before that ends: those of many programs make no steps."""
-_OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
-"""Changes of the way after which they become rarer, by the fifth power: 1000 take two days. From Python 3.13 on attributes of a class that
-was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
-"""
 _MOST_ENDS = 1_000
 """Changes of the way up to which the end of turns is one, too: a program may block signals at each of its steps."""
 AT_ONCE = 10
 """Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 10 to 30 µs."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
+_ANOTHER = 1.5
+"""Times that the part of the calls which are steps differs from the mean, from which on it is another: an environment may be wrapped once more in each
+episode.
+"""
 _TO_BE_APART = 3
 """Times that what is in between is reckoned anew, to be known to a ns."""
 
@@ -80,21 +81,6 @@ def enrol(each: TakesTurns) -> None:
 def is_enrolled(each: TakesTurns) -> bool:
     """Tell whether it takes turns."""
     return each in _all
-
-
-def drawn_after(last: int) -> int:
-    """Return the number that is drawn after ``last``; not by ``random``, whose state is the program's."""
-    return last * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
-
-
-def as_part(drawn: int) -> float:
-    """Return a number that was drawn as one from 0 to 1."""
-    return drawn / 0x7FFF_FFFF
-
-
-def rarer_after(changes: int) -> float:
-    """Return how many times as long a way is to last after so many changes of it."""
-    return max(1.0, changes / _OFTEN) ** 5
 
 
 def turn(own_ns: int) -> None:
@@ -288,7 +274,9 @@ class PartTime:
         brief_ns = longer_ns(self._call_ns, between_ns)
         looking_ns = longer_ns(LOOKING * self._call_ns, between_ns)
         if self.way == LOOKS:
-            part = _OF_THE_LAST if self._among else 1.0
+            before = self._steps * calls / self._among if self._among else 0.0
+            is_other = not before / _ANOTHER <= steps <= before * _ANOTHER
+            part = 1.0 if is_other else _OF_THE_LAST
             self._steps += part * (steps - self._steps)
             self._among += part * (calls - self._among)
             made, call_ns = float(steps), looking_ns

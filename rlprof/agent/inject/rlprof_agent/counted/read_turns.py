@@ -12,6 +12,7 @@ import sys
 from .. import foreign_errors, layout
 from ..counters import TAKES_TURNS
 from . import part_time
+from .drawn import as_part, drawn_after, rarer_after
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ class ReadTurns:
             self._pace[first] = pace + part * (number / bare_ns - pace)
         self._cost += part * (reads * READ_NS / bare_ns - self._cost)
         if self._cost > MOST_COST and sum(counts.values()) > _FIRST_READS:
-            self._drawn = part_time.drawn_after(self._drawn)
+            self._drawn = drawn_after(self._drawn)
             turns = min(max(self._cost / MOST_COST, _FEWEST_TURNS), _MOST_TURNS)
-            rarer = part_time.rarer_after(self._changes)
-            self._left = round((0.5 + part_time.as_part(self._drawn)) * turns * rarer)
+            rarer = rarer_after(self._changes)
+            self._left = round((0.5 + as_part(self._drawn)) * turns * rarer)
             self._count(reads=False, copies=False)
 
     def _add(self, own_ns: int) -> None:
