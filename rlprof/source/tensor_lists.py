@@ -15,7 +15,7 @@ from rlprof.syntax.nodes import assigned
 
 _LISTS: Final = frozenset({"list", "tuple"})
 _MAKES: Final = frozenset(
-    {"tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
+    {"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
 )
 _CHEAP: Final = frozenset(
     {
@@ -105,8 +105,8 @@ def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> Ten
     """The same by the values that were seen there, whatever the names; None where they tell of no list."""
     calls = list(statement.calls())
     for call in calls:
-        callee, given = value_of(call.func, known), call.args and value_of(call.args[0], known)
-        if callee is None or not given or not _makes_a_tensor(callee):
+        given = call.args and value_of(call.args[0], known)
+        if not given or not _makes_a_tensor(call.func, value_of(call.func, known)):
             continue
         if given.type in _LISTS and (given.length or 0) > FEW:
             others = {called_name(other) for other in calls if other is not call} - _CHEAP
@@ -137,7 +137,10 @@ def stacked_list(statement: Statement, known: Mapping[str, Value]) -> TensorOfLi
     return TensorOfList(what, not others, is_seen=True, is_stacked=True)
 
 
-def _makes_a_tensor(callee: Value) -> bool:
+def _makes_a_tensor(called: ast.expr, callee: Value | None) -> bool:
+    if callee is None:
+        # Tensors alone have a method of this name: their owner may be a property, which nobody looks at.
+        return isinstance(called, ast.Attribute) and called.attr == "new_tensor"
     return _is_torchs(callee, _MAKES)
 
 

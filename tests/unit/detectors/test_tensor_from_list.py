@@ -130,6 +130,18 @@ def test_knows_a_list_that_was_seen_whatever_the_names():
     )
 
 
+@pytest.mark.parametrize(("method", "is_told"), [("new_tensor", True), ("make_tensor", False)])
+def test_a_method_that_tensors_alone_have_is_known_where_its_owner_is_a_property(method, is_told):
+    script = Script("feed.py", FEED.text.replace("T(what)", f"self.like.{method}(what)"))
+    line = script.at("x = self.like", "feed")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, FEED.at("feed(store)", "main"), line)
+    run.sees(line, self__like="type=property function=feed.Net.like", what=LISTS)
+    run.spends(6.0, FEED.at("feed(store)", "main"), "net.py:3 forward")
+
+    assert bool(detect(DETECTOR, run, script)) == is_told
+
+
 @pytest.mark.parametrize(
     "seen",
     [
