@@ -105,6 +105,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _of_a_stream(profile: Profile) -> Iterable[Finding]:
     """Steps that are sent one by one to somebody who does not answer."""
+    if len(profile.processes) < 2:
+        return  # A pool of threads tells itself by a pipe that a task is done.
     stream, steps, whole = find_stream(profile), profile.steady_steps, profile.critical.wall_us
     if stream is None or not steps or stream.messages < MIN_MESSAGES * steps:
         return

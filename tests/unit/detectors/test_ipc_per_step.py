@@ -303,6 +303,13 @@ def test_silent_on_streams_that(run: RunBuilder):
     assert detect(DETECTOR, run, ACTOR) == []
 
 
+def test_silent_on_what_a_pool_of_threads_tells_itself():
+    run = a_run(steady_s=10.0).process("main", steps=100_000)
+    run.counts("ipc_messages", 100_000).counts("ipc_bytes", 400_000)
+
+    assert detect(DETECTOR, run.spends(3.0, *PUT).spends(7.0, STEP), ACTOR) == []
+
+
 FULL = (*PUT, f"{STDLIB}/multiprocessing/synchronize.py:95 SemLock.acquire")
 
 
