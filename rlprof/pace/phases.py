@@ -15,6 +15,11 @@ from rlprof.pace.times import Times
 _DOMINATES = 0.5
 """Part of the active time from which on a window belongs to the imports."""
 
+_BEFORE_IMPORTS_US = 100_000
+"""Activity of another kind before imports, and between them, that does not end them: on a crowded host the interpreter's own start has windows
+of its own.
+"""
+
 _LATEST_CALL = 0.5
 """Part of the run after which a first call of a network does not end its start-up."""
 
@@ -242,13 +247,16 @@ def _run_imports_done(recording: Recording, times: Times) -> int:
 
 
 def _leading(imports: Sequence[int], active: Sequence[int], *, from_window: int) -> int:
-    """The first window after those in which, from the first, imports are most of the activity."""
-    done = from_window
+    """The first window after those in which, nearly from the first, imports are most of the activity."""
+    done, other_us = from_window, 0
     for window in range(from_window, len(imports)):
         # Where nothing is active, the process was not seen yet, or not what it does, or it waits for another.
         if active[window] <= 0:
             continue
-        if imports[window] < _DOMINATES * active[window]:
+        if imports[window] >= _DOMINATES * active[window]:
+            done = window + 1
+            continue
+        other_us += active[window]
+        if other_us > _BEFORE_IMPORTS_US:
             break
-        done = window + 1
     return done

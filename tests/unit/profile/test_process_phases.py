@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rlprof.model.profile import Phase, PhaseKind
+from rlprof.pace import phases
 from rlprof.profile.build import build_profile
 from tests.factories import a_run
 from tests.profile_factory import BOOTSTRAP, SITE
@@ -46,3 +49,19 @@ def test_imports_at_first_are_a_process_s_start_up():
     profile = build_profile(replace(recording, nodes=nodes))
 
     assert profile.process_phases[1][0] == Phase(PhaseKind.START_UP, 0, 4 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("imports_ms", "others_ms", "until"),
+    [
+        ([0, 9, 100, 100, 0], [0, 20, 0, 0, 100], 4),
+        ([100, 100, 0, 0, 0], [0, 0, 100, 100, 100], 2),
+        ([0, 0, 100, 100, 0], [90, 90, 0, 0, 100], 0),
+    ],
+    ids=["the interpreter starts first", "nothing before", "a program of its own before"],
+)
+def test_imports_may_begin_a_little_late(imports_ms, others_ms, until):
+    imports = [1000 * each for each in imports_ms]
+    active = [1000 * sum(each) for each in zip(imports_ms, others_ms, strict=True)]
+
+    assert phases._leading(imports, active, from_window=0) == until
