@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.counted import call_costs, drawn, part_time
+from rlprof.agent.inject.rlprof_agent.counted import call_costs, part_time
 from rlprof.agent.inject.rlprof_agent.counted.calls import cost_of_a_call
 from rlprof.agent.inject.rlprof_agent.counted.part_time import (
     AWAY,
@@ -25,7 +25,7 @@ BRIEF_NS = 100.0
 @pytest.fixture(autouse=True)
 def _changes_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part_time, "time", SimpleNamespace(thread_time_ns=lambda: 0))
-    monkeypatch.setattr(drawn, "_OFTEN", 1 << 62)
+    monkeypatch.setattr(call_costs, "_OFTEN", 1 << 62)
 
 
 def steps_counter() -> Any:
@@ -105,7 +105,7 @@ def test_counts_what_was_made_and_costs_one_part_in_a_hundred(call_ns, searched,
 
 
 def test_from_python_3_13_on_classes_are_not_changed_without_end(monkeypatch):
-    monkeypatch.setattr(drawn, "_OFTEN", 150)
+    monkeypatch.setattr(call_costs, "_OFTEN", 150)
     training = Training(1_000.0)
 
     training.works(2_000_000)  # Five and a half hours of CPU time.

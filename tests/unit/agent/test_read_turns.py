@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.agent.inject.rlprof_agent.counted import drawn, part_time
+from rlprof.agent.inject.rlprof_agent.counted import call_costs, part_time
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY
 from rlprof.agent.inject.rlprof_agent.counted.read_turns import MOST_COST, READ_NS, ReadTurns
 from rlprof.agent.inject.rlprof_agent.counters import FIRST_THREAD
@@ -46,7 +46,7 @@ class Program:
 
 @pytest.fixture(autouse=True)
 def without_a_gpu(monkeypatch):
-    monkeypatch.setattr(drawn, "_OFTEN", 1 << 62)
+    monkeypatch.setattr(call_costs, "_OFTEN", 1 << 62)
     monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=False))
 
 
@@ -127,7 +127,7 @@ def test_methods_change_places_seldom(monkeypatch):
         program.turn(400, 10)
     assert program.changes < 2 * 1000 / 15
 
-    monkeypatch.setattr(drawn, "_OFTEN", 150)  # As from Python 3.13 on.
+    monkeypatch.setattr(call_costs, "_OFTEN", 150)  # As from Python 3.13 on.
     for _ in range(1_000_000):
         program.turn(400, 10)
     assert program.changes < 900

@@ -8,7 +8,7 @@ from .. import foreign_errors
 from ..counters import FIRST_THREAD, TAKES_TURNS
 from ..real import time
 from ..stand_ins import after, replace
-from .drawn import rarer_after
+from .call_costs import rarer_after
 from .part_time import DIRECT, MOST_COST, PartTime, is_enrolled, thread_begins
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.

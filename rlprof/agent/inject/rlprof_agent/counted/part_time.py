@@ -15,8 +15,15 @@ from _thread import allocate_lock
 from .. import layout
 from ..counters import FIRST_THREAD, TAKES_TURNS, ThreadShare, so_far
 from ..real import os, time
-from .call_costs import HEEDING, IN_BETWEEN, LOOKING, longer_ns
-from .drawn import as_part, drawn_after, rarer_after
+from .call_costs import (
+    HEEDING,
+    IN_BETWEEN,
+    LOOKING,
+    as_part,
+    drawn_after,
+    longer_ns,
+    rarer_after,
+)
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:

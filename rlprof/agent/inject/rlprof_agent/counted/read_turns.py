@@ -12,7 +12,7 @@ import sys
 from .. import foreign_errors, layout
 from ..counters import TAKES_TURNS
 from . import part_time
-from .drawn import as_part, drawn_after, rarer_after
+from .call_costs import as_part, drawn_after, rarer_after
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
