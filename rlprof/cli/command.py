@@ -96,7 +96,7 @@ def command_of(target: Target, python: Path | None) -> tuple[str, ...]:
 
 def _is_unexecutable_script(word: str) -> bool:
     """Tell a Python file that the system would not start as a command: ``rlprof run -- train.py`` means the script."""
-    return word.endswith(".py") and shutil.which(word) is None and os.path.isfile(word)  # noqa: PTH113 - as typed
+    return word.endswith(".py") and shutil.which(word) is None and Path(word).is_file()
 
 
 def _interpreter(python: Path | None) -> str:

@@ -202,45 +202,40 @@ def _of_nobody(
     if not whole or total / whole < MIN_SHARE:
         return
     heaviest = max(wasted, key=lambda site: (wasted[site].total_us, site.message.callee)).message
+    share = percent(total / whole)
+    confidence = _confidence(wasted, interval)
     if heaviest.level == UNREAD:
-        yield Finding(
-            title=f"text is made that nothing reads ({_place(weights)})",
-            savings=_savings(profile.steady, wasted, interval),
-            locations=lines.locations(weights, whole),
-            evidence=(
-                f"{percent(total / whole)} of the steady time makes text",
-                f"it goes into {heaviest.callee}, which nothing in the files of the run reads",
-            ),
-            fix="Leave it out, or make the text where somebody reads it: keep the array itself until then."
-            f"{_to_be_kept(wasted)}",
-            confidence=Confidence.BOUNDED,
+        title = "text is made that nothing reads"
+        evidence = (
+            f"{share} of the steady time makes text",
+            f"it goes into {heaviest.callee}, which nothing in the files of the run reads",
         )
-        return
-    if heaviest.level == BEHIND:
-        yield Finding(
-            title=f"text is made also when nothing prints it ({_place(weights)})",
-            savings=_savings(profile.steady, wasted, interval),
-            locations=lines.locations(weights, whole),
-            evidence=(
-                f"{percent(total / whole)} of the steady time makes text",
-                f"it is printed only behind a test, {heaviest.condition}, and was not seen to be",
-            ),
-            fix=f"Make the text behind the same test.{_to_be_kept(wasted)}",
-            confidence=_confidence(wasted, interval),
+        fix = "Leave it out, or make the text where somebody reads it: keep the array itself until then."
+        confidence = Confidence.BOUNDED
+    elif heaviest.level == BEHIND:
+        title = "text is made also when nothing prints it"
+        evidence = (
+            f"{share} of the steady time makes text",
+            f"it is printed only behind a test, {heaviest.condition}, and was not seen to be",
         )
-        return
+        fix = "Make the text behind the same test."
+    else:
+        title = f"messages for {heaviest.callee} are formatted with its level off"
+        evidence = (
+            f"{share} of the steady time builds messages for logging calls",
+            "under these calls no record, handler or formatter was seen: nothing is emitted",
+        )
+        fix = (
+            'Leave the formatting to the logger, logger.debug("q = %s", q): it formats only what '
+            "it emits. Put costly arguments behind logger.isEnabledFor(logging.DEBUG)."
+        )
     yield Finding(
-        title=f"messages for {heaviest.callee} are formatted with its level off ({_place(weights)})",
+        title=f"{title} ({_place(weights)})",
         savings=_savings(profile.steady, wasted, interval),
         locations=lines.locations(weights, whole),
-        evidence=(
-            f"{percent(total / whole)} of the steady time builds messages for logging calls",
-            "under these calls no record, handler or formatter was seen: nothing is emitted",
-        ),
-        fix='Leave the formatting to the logger, logger.debug("q = %s", q): it formats only what '
-        "it emits. Put costly arguments behind logger.isEnabledFor(logging.DEBUG)."
-        f"{_to_be_kept(wasted)}",
-        confidence=_confidence(wasted, interval),
+        evidence=evidence,
+        fix=f"{fix}{_to_be_kept(wasted)}",
+        confidence=confidence,
     )
 
 

@@ -66,7 +66,7 @@ RMSPROP_REMOVABLE: Final = calibrated(
     source="benchmarks/replacements.py, torch 2.13 on one thread: 0.57 to 0.80 is left of two and of nine layers of 64, all of larger ones",
     date="2026-11-29",
 )
-"""What ``foreach=True`` saves of RMSprop, of which torch has no fused one."""
+"""Part that ``foreach=True`` saves of RMSprop, of which torch has no fused one."""
 
 _STEP: Final = re.compile(r"[/\\]torch[/\\]optim[/\\](?P<kind>adam|adamw|sgd|adagrad|rmsprop)\.py$")
 _ONE_BY_ONE: Final = "_single_tensor_"
@@ -296,7 +296,7 @@ class HasSettings(Protocol):
 
 class SeenOptimizer(NamedTuple):
     name: str
-    """Of its class in torch."""
+    """That of its class in torch."""
     value: Value
 
     def says(self, option: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
-from rlprof.detectors.recognisers.searched_places import searched_places, walked_trees
+from rlprof.detectors.recognisers.searched_places import MIN_SHARE, searched_places, walked_trees
 from rlprof.detectors.recognisers.slow_calls import SlowCalls
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import BATCHES
@@ -28,9 +28,6 @@ from rlprof.source.replay import (
 )
 from rlprof.source.tensor_lists import tensor_of_seen_list
 from rlprof.units import duration, percent
-
-MIN_SHARE: Final = 0.03
-"""Least share of the critical time. Beside an update of a network a batch of 32 takes no more than that."""
 
 SMALL: Final = calibrated(
     Range(0.6, 0.95),

@@ -184,8 +184,11 @@ def _stepping_calls(profile: Profile) -> set[tuple[Frame, Frame | None]]:
     tree, lines = profile.steady, UserLines.of(profile)
     found: set[tuple[Frame, Frame | None]] = set()
     for node in tree.hot_nodes():
-        frame, own = tree.frame(node), lines.owner(node)
-        if own != NO_PARENT and _STEPS.search(f"{frame.file}:{frame.function}"):
+        frame = tree.frame(node)
+        if not _STEPS.search(f"{frame.file}:{frame.function}"):
+            continue
+        own = lines.owner(node)
+        if own != NO_PARENT:
             caller = lines.owner(tree.nodes[own].parent)
             found.add((tree.frame(own), tree.frame(caller) if caller != NO_PARENT else None))
     return found

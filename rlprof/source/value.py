@@ -254,7 +254,7 @@ class Value:
 
     @property
     def first(self) -> Value | None:
-        """What was last seen of the first element of a container; None where it has none."""
+        """The first element of a container, as last seen; None where it has none."""
         fields = _without(self.fields, "first.")
         return Value([self._seen[-1]._replace(fields=fields)]) if fields else None
 

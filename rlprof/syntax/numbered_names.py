@@ -11,7 +11,7 @@ class NumberedAttribute(NamedTuple):
 
     owner: ast.expr
     stem: str
-    """What comes before the number."""
+    """The name before the number."""
     number: str
     """The variable that has it."""
 

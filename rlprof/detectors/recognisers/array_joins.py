@@ -40,7 +40,7 @@ class ArrayJoin(NamedTuple):
     frame: str
     """Last name of the function whose frame shows it at work."""
     parts: tuple[ast.expr, ...]
-    """What may be joined: what it is given, and the elements of what is written as a list."""
+    """The arguments that may be joined, and the elements of those that are written as a list."""
     given: tuple[ast.expr, ...]
 
 

@@ -34,7 +34,7 @@ _OF_PAIRS: Final = frozenset({"outer", "kron"})
 _LONGER: Final = frozenset({"tile", "repeat", "resize", "pad", "broadcast_to", "meshgrid", "diag", "diagflat", "vander"})  # fmt: skip
 """Functions that make an array of more numbers than they are given."""
 _MADE_ALIKE: Final = "collections.defaultdict"
-"""What is asked for first, one function makes: the first is like all."""
+"""The type of containers whose items one function makes as they are asked for: the first is like all."""
 
 
 class SeenSizes(NamedTuple):

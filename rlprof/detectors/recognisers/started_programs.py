@@ -28,7 +28,7 @@ class StartedPrograms:
 
     processes: tuple[Process, ...]
     time: LineTime
-    """What the lines take that start them and wait for them."""
+    """Time of the lines that start them and wait for them."""
     own_part: float
     """Part of their lives that they work, their start and their imports left out; with that in which rlprof's agent starts."""
 

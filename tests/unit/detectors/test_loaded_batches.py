@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.recognisers.loaded_batches import LOADED_LONG, LOADED_SHORT
-from rlprof.detectors.replay_sampling import DETECTOR, MIN_SHARE
+from rlprof.detectors.recognisers.searched_places import MIN_SHARE
+from rlprof.detectors.replay_sampling import DETECTOR
 from rlprof.model.finding import Finding
 from tests.factories import a_run
 from tests.profile_factory import SITE, Script, detect, lines_of

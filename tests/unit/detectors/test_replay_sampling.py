@@ -4,6 +4,7 @@ import pytest
 
 from rlprof.detectors.recognisers.searched_places import (
     MANY_WEIGHTS,
+    MIN_SHARE,
     SEARCHED,
     WALKED_ARRAYS,
     WALKED_LISTS,
@@ -13,7 +14,6 @@ from rlprof.detectors.replay_sampling import (
     ITEM_BY_ITEM,
     LARGE,
     LOOPED,
-    MIN_SHARE,
     PERMUTED,
     SMALL,
     SMALL_TENSORS,
