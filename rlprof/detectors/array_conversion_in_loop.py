@@ -9,13 +9,17 @@ from functools import partial
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.conversion_cost import (
+from rlprof.detectors.recognisers.arrays.conversion_cost import (
     computes_beside,
     costs_nothing,
     is_surely_large,
 )
-from rlprof.detectors.recognisers.conversions import Conversion, ConversionKind, find_conversions
-from rlprof.detectors.recognisers.history_sums import HistorySums
+from rlprof.detectors.recognisers.arrays.conversions import (
+    Conversion,
+    ConversionKind,
+    find_conversions,
+)
+from rlprof.detectors.recognisers.arrays.history_sums import HistorySums
 from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.questions import is_policy_file
 from rlprof.model.calibration import calibrated

@@ -9,8 +9,8 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.output import find_output
-from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.detectors.recognisers.outputs.output import find_output
+from rlprof.detectors.recognisers.outputs.saving import saving_calls
 from rlprof.libraries.base import Access
 from rlprof.model.activity import WaitKind
 from rlprof.model.calibration import calibrated

@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
-from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.detectors.recognisers.outputs.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.asked_again import (
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
+from rlprof.detectors.recognisers.networks.asked_again import (
     AskedAgain,
     AskedAgainSearch,
     answers_by_chance,
 )
-from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
-from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
+from rlprof.detectors.recognisers.networks.recorded_graphs import BackwardPass
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.source.histories import Level, handed_over

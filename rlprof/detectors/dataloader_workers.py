@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
-from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
+from rlprof.detectors.recognisers.networks.loaded_batches import LoadedBatches
 from rlprof.device.intervals import common, total, union
 from rlprof.device.view import TraceView
 from rlprof.model.counters import BATCHES

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch, calls_time
-from rlprof.detectors.recognisers.recorded_graphs import computes_gradients
+from rlprof.detectors.recognisers.networks.recorded_graphs import computes_gradients
 from rlprof.device.blocking import is_launch
 from rlprof.device.host import HostThreads
 from rlprof.device.view import TraceView

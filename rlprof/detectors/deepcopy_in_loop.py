@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.calls.pickled_copies import PickledCopies, nodes_of_copy
 from rlprof.detectors.recognisers.line_time import LineTime
-from rlprof.detectors.recognisers.pickled_copies import PickledCopies, nodes_of_copy
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

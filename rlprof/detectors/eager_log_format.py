@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.log_messages import (
+from rlprof.detectors.recognisers.outputs.log_messages import (
     BEHIND,
     QUIET_LEVELS,
     UNREAD,
@@ -17,10 +17,10 @@ from rlprof.detectors.recognisers.log_messages import (
     unread_messages,
     working_calls,
 )
-from rlprof.detectors.recognisers.logging_calls import find_wrappers
-from rlprof.detectors.recognisers.output import emitting_nodes, find_output, is_logging_file
-from rlprof.detectors.recognisers.text_takers import KEPT
-from rlprof.detectors.recognisers.unread_text import FORMATTERS
+from rlprof.detectors.recognisers.outputs.logging_calls import find_wrappers
+from rlprof.detectors.recognisers.outputs.output import emitting_nodes, find_output, is_logging_file
+from rlprof.detectors.recognisers.outputs.text_takers import KEPT
+from rlprof.detectors.recognisers.outputs.unread_text import FORMATTERS
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
-from rlprof.detectors.recognisers.recorded_graphs import BackwardPass, asks_network
+from rlprof.detectors.recognisers.networks.recorded_graphs import BackwardPass, asks_network
 from rlprof.libraries.base import Duty
 from rlprof.libraries.questions import duty_of
 from rlprof.model.calibration import calibrated

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.evaluating import (
+from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.detectors.recognisers.outputs.evaluating import (
     StepLoops,
     is_learned_from,
     is_summed_up,
     step_loops,
 )
-from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.questions import duty_of, is_framework

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.naps import OUTSIDE, may_wait_for_outside, worked
+from rlprof.detectors.recognisers.processes.naps import OUTSIDE, may_wait_for_outside, worked
 from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile

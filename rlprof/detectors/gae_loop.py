@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.arrays.suffix_sums import SuffixSums
 from rlprof.detectors.recognisers.line_time import MIN_SHARE, loop_time, own_time
-from rlprof.detectors.recognisers.suffix_sums import SuffixSums
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.transport import serves_queues
+from rlprof.detectors.recognisers.processes.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Remainder

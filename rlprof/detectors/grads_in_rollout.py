@@ -10,10 +10,14 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.graph_asked import GraphUse, differentiates, is_environment_step
-from rlprof.detectors.recognisers.graph_use import GraphUses
 from rlprof.detectors.recognisers.line_time import calls_time
-from rlprof.detectors.recognisers.recorded_graphs import (
+from rlprof.detectors.recognisers.networks.graph_asked import (
+    GraphUse,
+    differentiates,
+    is_environment_step,
+)
+from rlprof.detectors.recognisers.networks.graph_use import GraphUses
+from rlprof.detectors.recognisers.networks.recorded_graphs import (
     GRAPH_REMOVABLE,
     RecordedGraphs,
     asks_network,

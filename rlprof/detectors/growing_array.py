@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.array_joins import (
+from rlprof.detectors.recognisers.arrays.array_joins import (
     goes_through_items,
     is_result,
     joins_in,

@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import own_time
-from rlprof.detectors.recognisers.reread_histories import RereadHistories, RereadHistory
+from rlprof.detectors.recognisers.networks.reread_histories import RereadHistories, RereadHistory
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

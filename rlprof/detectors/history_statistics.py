@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.history_sums import HistorySum, HistorySums
+from rlprof.detectors.recognisers.arrays.history_sums import HistorySum, HistorySums
 from rlprof.detectors.recognisers.line_time import own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving

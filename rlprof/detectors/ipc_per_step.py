@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.crew_layouts import CrewWork, OtherLayout, best_change
-from rlprof.detectors.recognisers.crews import (
+from rlprof.detectors.recognisers.processes.crew_layouts import CrewWork, OtherLayout, best_change
+from rlprof.detectors.recognisers.processes.crews import (
     Crew,
     Split,
     find_crews,
     paused_us,
     split_work,
 )
-from rlprof.detectors.recognisers.transport import (
+from rlprof.detectors.recognisers.processes.transport import (
     LARGE_BYTES,
     counted_messages,
     find_transport,

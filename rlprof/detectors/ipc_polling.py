@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.naps import (
+from rlprof.detectors.recognisers.processes.naps import (
     NO_DELAY,
     HeldUp,
     delay_of,
@@ -18,8 +18,8 @@ from rlprof.detectors.recognisers.naps import (
     polls,
     worked,
 )
-from rlprof.detectors.recognisers.plain_sleeps import plain_sleep
-from rlprof.detectors.recognisers.questions import (
+from rlprof.detectors.recognisers.processes.plain_sleeps import plain_sleep
+from rlprof.detectors.recognisers.processes.questions import (
     asked_share,
     asks,
     questions_between_steps,

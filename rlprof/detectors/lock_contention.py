@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.locks import HeldWork, asleep_for_locks, work_under_locks
+from rlprof.detectors.recognisers.processes.locks import (
+    HeldWork,
+    asleep_for_locks,
+    work_under_locks,
+)
 from rlprof.model.activity import FOR_OTHERS, WaitKind
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving

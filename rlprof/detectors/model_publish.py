@@ -12,8 +12,12 @@ from rlprof.detectors.recognisers.line_time import (
     own_time,
     working_time,
 )
-from rlprof.detectors.recognisers.publishing import Publishing, find_publishing, pulled_weights
-from rlprof.detectors.recognisers.transport import most_transport_us
+from rlprof.detectors.recognisers.processes.publishing import (
+    Publishing,
+    find_publishing,
+    pulled_weights,
+)
+from rlprof.detectors.recognisers.processes.transport import most_transport_us
 from rlprof.model.activity import FOR_OTHERS
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import UPDATES

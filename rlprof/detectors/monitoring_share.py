@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.evaluating import step_loops
 from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch
-from rlprof.detectors.recognisers.what_calls_do import CallJudge
+from rlprof.detectors.recognisers.outputs.evaluating import step_loops
+from rlprof.detectors.recognisers.outputs.what_calls_do import CallJudge
 from rlprof.model.counters import UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

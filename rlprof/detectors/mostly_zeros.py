@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.arrays.products import factors_of
 from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
-from rlprof.detectors.recognisers.products import factors_of
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

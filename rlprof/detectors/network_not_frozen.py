@@ -9,7 +9,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import calls_time
-from rlprof.detectors.recognisers.recorded_graphs import (
+from rlprof.detectors.recognisers.networks.recorded_graphs import (
     GRAPH_REMOVABLE,
     RecordedGraphs,
     asks_network,

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.array_arithmetic import is_for_arrays, is_the_same_for_arrays
-from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
-from rlprof.detectors.recognisers.number_tables import (
+from rlprof.detectors.recognisers.arrays.array_arithmetic import (
+    is_for_arrays,
+    is_the_same_for_arrays,
+)
+from rlprof.detectors.recognisers.arrays.number_tables import (
     NumbersSeen,
     TableTurns,
     rows_seen,
     table_turns,
     writes_to_a_view,
 )
+from rlprof.detectors.recognisers.line_time import SteadySearch, own_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

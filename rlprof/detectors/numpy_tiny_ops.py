@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.item_loops import ItemLoop, item_loops
+from rlprof.detectors.recognisers.arrays.item_loops import ItemLoop, item_loops
+from rlprof.detectors.recognisers.arrays.seen_sizes import calls_by_size
+from rlprof.detectors.recognisers.arrays.small_arrays import SmallCalls, find_small_calls
+from rlprof.detectors.recognisers.calls.slow_calls import SlowCalls
 from rlprof.detectors.recognisers.line_time import SteadySearch, lines_time
-from rlprof.detectors.recognisers.seen_sizes import calls_by_size
-from rlprof.detectors.recognisers.slow_calls import SlowCalls
-from rlprof.detectors.recognisers.small_arrays import SmallCalls, find_small_calls
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

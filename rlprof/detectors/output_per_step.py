@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import SteadySearch, interpreter_lock_waits
-from rlprof.detectors.recognisers.output import find_output
+from rlprof.detectors.recognisers.outputs.output import find_output
 from rlprof.libraries.base import Sink
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import LOG_RECORDS, UPDATES

@@ -11,7 +11,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import own_time
-from rlprof.detectors.recognisers.recorded_graphs import BackwardPass, asks_network
+from rlprof.detectors.recognisers.networks.recorded_graphs import BackwardPass, asks_network
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame

@@ -9,8 +9,8 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import interpreter_lock_waits, working_time
-from rlprof.detectors.recognisers.publishing import Publishing, find_publishing
-from rlprof.detectors.recognisers.transport import LARGE_BYTES, below, find_transport
+from rlprof.detectors.recognisers.processes.publishing import Publishing, find_publishing
+from rlprof.detectors.recognisers.processes.transport import LARGE_BYTES, below, find_transport
 from rlprof.libraries.base import Transport
 from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.calibration import calibrated

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.crews import loads_data
-from rlprof.detectors.recognisers.started_programs import StartedPrograms, started_programs
-from rlprof.detectors.recognisers.worker_start import (
+from rlprof.detectors.recognisers.processes.crews import loads_data
+from rlprof.detectors.recognisers.processes.started_programs import (
+    StartedPrograms,
+    started_programs,
+)
+from rlprof.detectors.recognisers.processes.worker_start import (
     MIN_SHARE_REMADE,
     WorkerStart,
     is_heavy,

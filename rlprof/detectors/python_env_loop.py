@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.env_loops import (
+from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.detectors.recognisers.networks.env_loops import (
     STEPS,
     EnvLoop,
     asks_a_policy,
@@ -20,9 +21,8 @@ from rlprof.detectors.recognisers.env_loops import (
     is_of_its_own,
     rows_of_each,
 )
-from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.one_row import OneRow, works_on_tensors
-from rlprof.detectors.recognisers.recorded_graphs import asks_network
+from rlprof.detectors.recognisers.networks.one_row import OneRow, works_on_tensors
+from rlprof.detectors.recognisers.networks.recorded_graphs import asks_network
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated

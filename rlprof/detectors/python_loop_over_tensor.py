@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import MIN_SHARE, loop_time
-from rlprof.detectors.recognisers.recurrent_loops import RecurrentLoops
+from rlprof.detectors.recognisers.networks.recurrent_loops import RecurrentLoops
 from rlprof.device.places import places_of_repeats
 from rlprof.device.repeats import loops_over_tensors
 from rlprof.device.view import TraceView

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.asked_objects import AskedObject, AskedObjects
-from rlprof.detectors.recognisers.frozen_answers import FrozenAnswers, FrozenSearch
-from rlprof.detectors.recognisers.line_time import LineTime, calls_time, own_time
-from rlprof.detectors.recognisers.same_inputs import (
+from rlprof.detectors.recognisers.calls.asked_objects import AskedObject, AskedObjects
+from rlprof.detectors.recognisers.calls.same_inputs import (
     PureWork,
     RepeatedWork,
     SameInputs,
     is_a_place,
     is_new_at_times,
 )
-from rlprof.detectors.recognisers.turn_invariants import Invariant, TurnInvariants
+from rlprof.detectors.recognisers.calls.turn_invariants import Invariant, TurnInvariants
+from rlprof.detectors.recognisers.line_time import LineTime, calls_time, own_time
+from rlprof.detectors.recognisers.networks.frozen_answers import FrozenAnswers, FrozenSearch
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT

@@ -9,10 +9,14 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
+from rlprof.detectors.recognisers.calls.searched_places import (
+    MIN_SHARE,
+    searched_places,
+    walked_trees,
+)
+from rlprof.detectors.recognisers.calls.slow_calls import SlowCalls
 from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.loaded_batches import LoadedBatches
-from rlprof.detectors.recognisers.searched_places import MIN_SHARE, searched_places, walked_trees
-from rlprof.detectors.recognisers.slow_calls import SlowCalls
+from rlprof.detectors.recognisers.networks.loaded_batches import LoadedBatches
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import BATCHES
 from rlprof.model.finding import Confidence, Finding, Range, Saving

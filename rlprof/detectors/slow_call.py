@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.slow_calls import SlowCalls, Spent
+from rlprof.detectors.recognisers.calls.slow_calls import SlowCalls, Spent
 from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Confidence, Finding, Saving
 from rlprof.model.profile import Profile

@@ -10,7 +10,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import working_time
-from rlprof.detectors.recognisers.publishing import find_publishing
+from rlprof.detectors.recognisers.processes.publishing import find_publishing
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Remainder

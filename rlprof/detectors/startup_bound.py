@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.worker_start import (
+from rlprof.detectors.recognisers.processes.worker_start import (
     agent_start,
     is_heavy,
     seen_to_its_end,

@@ -7,7 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
 from rlprof.detectors.recognisers.line_time import lines_time
-from rlprof.detectors.recognisers.target_loops import (
+from rlprof.detectors.recognisers.networks.target_loops import (
     MovedBy,
     TargetUpdate,
     seen_update,

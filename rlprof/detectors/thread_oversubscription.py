@@ -9,7 +9,11 @@ from enum import Enum
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.locks import asleep_for_locks, shares_of, work_under_locks
+from rlprof.detectors.recognisers.processes.locks import (
+    asleep_for_locks,
+    shares_of,
+    work_under_locks,
+)
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
 from rlprof.model.calibration import calibrated

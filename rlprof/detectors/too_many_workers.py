@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import working_time
-from rlprof.detectors.recognisers.transport import find_transport
+from rlprof.detectors.recognisers.processes.transport import find_transport
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import SteadySearch, time_by
-from rlprof.detectors.recognisers.pool_tasks import PoolTasks, Round
+from rlprof.detectors.recognisers.processes.pool_tasks import PoolTasks, Round
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

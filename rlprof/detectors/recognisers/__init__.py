@@ -1,1 +1,1 @@
-"""Tell what single detectors look for in names and source text."""
+"""Recognise in the source text, the values and the samples of a run what detectors tell of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rlprof.detectors.recognisers.output import is_logging_file
+from rlprof.detectors.recognisers.outputs.output import is_logging_file
 from rlprof.experiments.base import SENDS, CannotTreatError, Patient, Treatment
 from rlprof.model.experiment import TreatmentKind
 from rlprof.recording.mailboxes.treatment_desk import TreatmentPart

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.grads_in_rollout import DETECTOR, DRAWING_REMOVABLE, MIN_SHARE
-from rlprof.detectors.recognisers.recorded_graphs import GRAPH_REMOVABLE
+from rlprof.detectors.recognisers.networks.recorded_graphs import GRAPH_REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked

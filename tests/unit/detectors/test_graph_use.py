@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.grads_in_rollout import steps_environment
-from rlprof.detectors.recognisers.graph_asked import GraphUse
-from rlprof.detectors.recognisers.graph_use import GraphUses
+from rlprof.detectors.recognisers.networks.graph_asked import GraphUse
+from rlprof.detectors.recognisers.networks.graph_use import GraphUses
 from rlprof.source.updates import switches_off_for_good, without_gradients
 
 

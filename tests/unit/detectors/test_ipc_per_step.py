@@ -11,8 +11,8 @@ from rlprof.detectors.ipc_per_step import (
     MIN_MESSAGES,
     OUTWEIGHS,
 )
-from rlprof.detectors.recognisers.crew_layouts import crowding
-from rlprof.detectors.recognisers.transport import LARGE_BYTES
+from rlprof.detectors.recognisers.processes.crew_layouts import crowding
+from rlprof.detectors.recognisers.processes.transport import LARGE_BYTES
 from rlprof.model.activity import HostLoad
 from rlprof.model.finding import Finding, Range
 from tests.factories import RunBuilder, a_run

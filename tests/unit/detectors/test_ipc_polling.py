@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.ipc_polling import DETECTOR, MIN_POLLING
-from rlprof.detectors.recognisers.questions import MIN_QUESTIONS
+from rlprof.detectors.recognisers.processes.questions import MIN_QUESTIONS
 from rlprof.discovery import discover_detectors
 from rlprof.model.finding import Finding, Range
 from rlprof.report.findings import sell_samples

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.numpy_tiny_ops import DETECTOR, LOOPED, MIN_SHARE
-from rlprof.detectors.recognisers.item_loops import FEWEST_ITEMS
-from rlprof.detectors.recognisers.item_turns import MOST_NUMBERS
+from rlprof.detectors.recognisers.arrays.item_loops import FEWEST_ITEMS
+from rlprof.detectors.recognisers.arrays.item_turns import MOST_NUMBERS
 from rlprof.model.finding import Finding
 from tests.factories import a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.numpy_tiny_ops import DETECTOR, LOOPED, LOOPED_LIGHTLY
-from rlprof.detectors.recognisers.item_turns import MOST_NUMBERS, MOST_NUMBERS_OF_LIGHT
+from rlprof.detectors.recognisers.arrays.item_turns import MOST_NUMBERS, MOST_NUMBERS_OF_LIGHT
 from rlprof.model.finding import Finding
 from tests.factories import a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of

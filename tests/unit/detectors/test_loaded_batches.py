@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.loaded_batches import LOADED_LONG, LOADED_SHORT
-from rlprof.detectors.recognisers.searched_places import MIN_SHARE
+from rlprof.detectors.recognisers.calls.searched_places import MIN_SHARE
+from rlprof.detectors.recognisers.networks.loaded_batches import LOADED_LONG, LOADED_SHORT
 from rlprof.detectors.replay_sampling import DETECTOR
 from rlprof.model.finding import Finding
 from tests.factories import a_run

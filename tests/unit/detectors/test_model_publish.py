@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.model_publish import DETECTOR, MIN_SHARE
-from rlprof.detectors.recognisers.publishing import publishing_lines
+from rlprof.detectors.recognisers.processes.publishing import publishing_lines
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (

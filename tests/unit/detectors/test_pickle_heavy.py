@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.pickle_heavy import DETECTOR, MIN_SHARE
-from rlprof.detectors.recognisers.transport import LARGE_BYTES
+from rlprof.detectors.recognisers.processes.transport import LARGE_BYTES
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, detect, lines_of, ranked

@@ -6,7 +6,7 @@ import pytest
 
 from rlprof.detectors import startup_bound
 from rlprof.detectors.process_startup import DETECTOR, MIN_MAKING, MOST_REMOVABLE
-from rlprof.detectors.recognisers.worker_start import (
+from rlprof.detectors.recognisers.processes.worker_start import (
     MIN_SHARE_ONCE,
     MIN_SHARE_REMADE,
     REMADE_ROUNDS,

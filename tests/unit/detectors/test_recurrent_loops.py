@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from rlprof.detectors.python_loop_over_tensor import DETECTOR
-from rlprof.detectors.recognisers.recurrent_loops import RESET_WITHIN
+from rlprof.detectors.recognisers.networks.recurrent_loops import RESET_WITHIN
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.same_inputs import MOST_IN_A_KEY
+from rlprof.detectors.recognisers.calls.same_inputs import MOST_IN_A_KEY
 from rlprof.detectors.repeated_work import (
     AROUND,
     DETECTOR,

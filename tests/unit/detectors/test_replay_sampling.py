@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.searched_places import (
+from rlprof.detectors.recognisers.calls.searched_places import (
     MANY_WEIGHTS,
     MIN_SHARE,
     SEARCHED,

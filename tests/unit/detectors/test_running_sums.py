@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.running_sums import running_sums
+from rlprof.detectors.recognisers.calls.running_sums import running_sums
 
 
 @pytest.mark.parametrize(

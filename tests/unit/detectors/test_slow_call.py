@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from rlprof.detectors.numpy_tiny_ops import DETECTOR as NUMPY_TINY_OPS
-from rlprof.detectors.recognisers.key_texts import TEXT
-from rlprof.detectors.recognisers.long_lists import (
+from rlprof.detectors.recognisers.calls.key_texts import TEXT
+from rlprof.detectors.recognisers.calls.long_lists import (
     COPIED,
     CUT_OFF,
     KEPT_BY_SORTING,
@@ -14,7 +14,7 @@ from rlprof.detectors.recognisers.long_lists import (
     SORTED,
     SORTED_FOR_PART,
 )
-from rlprof.detectors.recognisers.slow_lines import LEAST_BESIDE_OTHERS, OBJECTS, OF_MANY
+from rlprof.detectors.recognisers.calls.slow_lines import LEAST_BESIDE_OTHERS, OBJECTS, OF_MANY
 from rlprof.detectors.slow_call import DETECTOR, MIN_SHARE
 from rlprof.libraries.known import LIBRARIES
 from rlprof.libraries.pandas import LIBRARY as PANDAS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.sorted_arrays import NUCLEUS, SORTED_FOR_FEW
+from rlprof.detectors.recognisers.calls.sorted_arrays import NUCLEUS, SORTED_FOR_FEW
 from rlprof.detectors.slow_call import DETECTOR
 from rlprof.model.finding import Finding
 from tests.factories import a_run

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.recognisers.target_loops import MovedBy, target_updates
+from rlprof.detectors.recognisers.networks.target_loops import MovedBy, target_updates
 from rlprof.detectors.target_update_per_parameter import (
     CALLS_REMOVABLE,
     DETECTOR,

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from rlprof.detectors.recognisers.what_calls_do import CallJudge
+from rlprof.detectors.recognisers.outputs.what_calls_do import CallJudge
 from rlprof.source.slices.model import Doing
 from rlprof.source.values import Values
 from rlprof.syntax.module import parse

@@ -11,7 +11,7 @@ from math import prod
 from typing import Final
 
 from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.recorded_graphs import BackwardPass
+from rlprof.detectors.recognisers.networks.recorded_graphs import BackwardPass
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range, Saving
 from rlprof.model.profile import Profile

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from rlprof.detectors.recognisers.answered_calls import AnsweredCalls
+from rlprof.detectors.recognisers.calls.answered_calls import AnsweredCalls
+from rlprof.detectors.recognisers.calls.slow_lines import SlowLines, SlowOnLine, is_meant
 from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.slow_lines import SlowLines, SlowOnLine, is_meant
-from rlprof.detectors.recognisers.transport import below
+from rlprof.detectors.recognisers.processes.transport import below
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
 from rlprof.model.finding import Range

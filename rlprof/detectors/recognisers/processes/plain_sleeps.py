@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlprof.detectors.recognisers.naps import held_up_by_sleep
+from rlprof.detectors.recognisers.processes.naps import held_up_by_sleep
 from rlprof.model.activity import WaitKind
 from rlprof.model.finding import Confidence, Finding, Remainder
 from rlprof.model.profile import Profile

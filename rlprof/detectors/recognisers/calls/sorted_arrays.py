@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.recognisers.long_lists import OnList
+from rlprof.detectors.recognisers.calls.long_lists import OnList
 from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Range
 from rlprof.source.value import Value

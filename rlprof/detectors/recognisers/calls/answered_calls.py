@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from rlprof.detectors.recognisers.transport import most_transport_us
+from rlprof.detectors.recognisers.processes.transport import most_transport_us
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
 from rlprof.model.calltree import sum_costs

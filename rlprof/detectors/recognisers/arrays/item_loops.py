@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.item_turns import WALKED, Helper, ItemTurnReader
+from rlprof.detectors.recognisers.arrays.item_turns import WALKED, Helper, ItemTurnReader
 from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import VIEWS
 from rlprof.source.value import Value

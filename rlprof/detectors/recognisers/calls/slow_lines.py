@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.key_texts import text_for_a_key
-from rlprof.detectors.recognisers.long_lists import OnList, done_to_a_long_list
-from rlprof.detectors.recognisers.sorted_arrays import ranked_by_function, sorted_whole
+from rlprof.detectors.recognisers.calls.key_texts import text_for_a_key
+from rlprof.detectors.recognisers.calls.long_lists import OnList, done_to_a_long_list
+from rlprof.detectors.recognisers.calls.sorted_arrays import ranked_by_function, sorted_whole
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.known import LIBRARIES
 from rlprof.model.finding import Range

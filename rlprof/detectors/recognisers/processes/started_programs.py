@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
-from rlprof.detectors.recognisers.worker_start import REMADE_ROUNDS, agent_start
+from rlprof.detectors.recognisers.processes.worker_start import REMADE_ROUNDS, agent_start
 from rlprof.model.calltree import handed_down
 from rlprof.model.counters import PROCESS_STARTS
 from rlprof.model.profile import PhaseKind, Profile

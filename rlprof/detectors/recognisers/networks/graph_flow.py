@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from rlprof.detectors.recognisers.graph_asked import (
+from rlprof.detectors.recognisers.networks.graph_asked import (
     CUTS,
     STORES,
     AskedAtLine,

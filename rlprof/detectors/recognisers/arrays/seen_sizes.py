@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.small_arrays import (
+from rlprof.detectors.recognisers.arrays.small_arrays import (
     A_HANDFUL,
     ARITHMETIC,
     ARRAY,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.small_arrays import SCALAR_CALLS
+from rlprof.detectors.recognisers.arrays.small_arrays import SCALAR_CALLS
 from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import VIEWS
 from rlprof.source.value import Value

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.detached_lists import detached_lists
-from rlprof.detectors.recognisers.graph_asked import AskedAtLine, GraphUse, Scope, scope_of
-from rlprof.detectors.recognisers.graph_flow import Flow
+from rlprof.detectors.recognisers.networks.detached_lists import detached_lists
+from rlprof.detectors.recognisers.networks.graph_asked import AskedAtLine, GraphUse, Scope, scope_of
+from rlprof.detectors.recognisers.networks.graph_flow import Flow
 from rlprof.syntax.module import Function, SourceModule, called_name, parse
 from rlprof.syntax.nodes import positional_of
 

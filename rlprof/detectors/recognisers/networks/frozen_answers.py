@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.recorded_graphs import asks_network
+from rlprof.detectors.recognisers.networks.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines

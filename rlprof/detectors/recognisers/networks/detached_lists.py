@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.recognisers.graph_asked import (
+from rlprof.detectors.recognisers.networks.graph_asked import (
     differentiates,
     is_of_a_known_module,
     reads_only,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rlprof.detectors.recognisers.calls.running_sums import RunningSum, running_sums
+from rlprof.detectors.recognisers.calls.sum_trees import sum_tree_walks
 from rlprof.detectors.recognisers.line_time import lines_time
-from rlprof.detectors.recognisers.running_sums import RunningSum, running_sums
-from rlprof.detectors.recognisers.sum_trees import sum_tree_walks
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from rlprof.detectors.recognisers.transport import below, serves_queues
+from rlprof.detectors.recognisers.processes.transport import below, serves_queues
 from rlprof.model.activity import Activity
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import UPDATES

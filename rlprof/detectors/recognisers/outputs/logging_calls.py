@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.recognisers.text_takers import (
+from rlprof.detectors.recognisers.outputs.text_takers import (
     KEPT,
     LEVELS,
     MAX_STATEMENTS,

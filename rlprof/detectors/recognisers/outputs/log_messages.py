@@ -8,9 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlprof.detectors.recognisers.logging_calls import LoggingCall, is_guarded, log_calls, reads
-from rlprof.detectors.recognisers.text_takers import Wrappers
-from rlprof.detectors.recognisers.unread_text import builds_text, is_eager_text, unread_texts
+from rlprof.detectors.recognisers.outputs.logging_calls import (
+    LoggingCall,
+    is_guarded,
+    log_calls,
+    reads,
+)
+from rlprof.detectors.recognisers.outputs.text_takers import Wrappers
+from rlprof.detectors.recognisers.outputs.unread_text import (
+    builds_text,
+    is_eager_text,
+    unread_texts,
+)
 from rlprof.source.message_values import MessageValues
 from rlprof.source.values import Values, callee
 from rlprof.syntax.imports import own_name

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.line_time import SteadySearch
-from rlprof.detectors.recognisers.recorded_graphs import asks_network
+from rlprof.detectors.recognisers.networks.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.histories import Level

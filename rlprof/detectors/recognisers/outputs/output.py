@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.saving import saving_calls
+from rlprof.detectors.recognisers.outputs.saving import saving_calls
 from rlprof.libraries.base import Sink
 from rlprof.libraries.known import files_of
 from rlprof.libraries.questions import is_of_log_records, slow_call_of

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from rlprof.detectors.recognisers.long_lists import CONTAINERS, OnList, long_container
+from rlprof.detectors.recognisers.calls.long_lists import CONTAINERS, OnList, long_container
 from rlprof.libraries.base import SlowCall
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Range

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rlprof.detectors.recognisers.conversions import (
+from rlprof.detectors.recognisers.arrays.conversions import (
     FEW,
     JOINERS,
     MAKERS,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from rlprof.detectors.recognisers.crews import Crew, Split
-from rlprof.detectors.recognisers.transport import counted_messages
+from rlprof.detectors.recognisers.processes.crews import Crew, Split
+from rlprof.detectors.recognisers.processes.transport import counted_messages
 from rlprof.model.activity import HostLoad
 from rlprof.model.calibration import calibrated
 from rlprof.model.counters import IPC_MESSAGES

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from rlprof.detectors.recognisers.env_loops import TENSOR_MODULES
+from rlprof.detectors.recognisers.networks.env_loops import TENSOR_MODULES
 from rlprof.model.calltree import CallTree
 from rlprof.source.lines import UserLines, begins_process
 from rlprof.source.value import Value

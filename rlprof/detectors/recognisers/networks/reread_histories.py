@@ -13,7 +13,7 @@ from statistics import median
 from typing import Final
 
 from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there
-from rlprof.detectors.recognisers.recorded_graphs import RecordedGraphs
+from rlprof.detectors.recognisers.networks.recorded_graphs import RecordedGraphs
 from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
 from rlprof.source.histories import JOINS, Level, handed_over, is_history, joined_at

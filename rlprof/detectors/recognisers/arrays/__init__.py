@@ -1,0 +1,1 @@
+"""Work on arrays, and on numbers that could be one."""

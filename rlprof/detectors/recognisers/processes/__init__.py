@@ -1,0 +1,1 @@
+"""Processes and threads that start, ask, answer and wait for each other."""
