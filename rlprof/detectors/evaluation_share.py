@@ -10,9 +10,14 @@ from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.outputs.evaluating import (
     StepLoops,
-    is_learned_from,
-    is_summed_up,
+    evaluates_as_called,
     step_loops,
+)
+from rlprof.detectors.recognisers.outputs.scores import (
+    is_learned_from,
+    is_returned,
+    is_summed_up,
+    is_trained_on,
 )
 from rlprof.libraries.base import Duty
 from rlprof.libraries.known import LIBRARIES
@@ -24,6 +29,8 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Interval, Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.syntax.live_statements import constants_given
+from rlprof.syntax.module import called_name
 from rlprof.syntax.origin import installed_package
 from rlprof.units import count, percent
 
@@ -165,8 +172,10 @@ class _Search(SteadySearch):
         if duty is Duty.EVALUATES:
             # A callback of the library may ask for it.
             return self.lines.owner(parent) if self.lines.is_repeated(parent) else NO_PARENT
-        is_one = self._is_called(node, parent) or (
-            duty is Duty.PLAYS_EPISODES and self._is_summed_up(parent)
+        is_one = (
+            self._is_called(node, parent)
+            or (duty is Duty.PLAYS_EPISODES and self._is_summed_up(parent))
+            or (self._is_played(node, parent) and self._is_summed_up(parent))
         )
         return parent if is_one else NO_PARENT
 
@@ -201,9 +210,39 @@ class _Search(SteadySearch):
             return False
         # What the next action comes from is a part of how it acts: a search, a model.
         return (
-            self._is_evaluating(frame, above=False)
+            (self._is_evaluating(frame, above=False) or self._evaluates_as_called(frame, caller))
             and not self._acts(parent)
             and not self._is_learned_from(caller)
+        )
+
+    def _is_played(self, node: int, parent: int) -> bool:
+        """Tell whether ``node`` is in a function that plays episodes for who calls it, and nothing is trained on the one that is played here."""
+        frame = self.tree.frame(node)
+        if not any(frame.line in lines for lines in self._read(frame).playing):
+            return False
+        level = parent
+        while level != NO_PARENT and self.lines.is_yours(self.tree.frame(level)):
+            caller = self.tree.frame(level)
+            module, statement = self.lines.module(caller.file), self.lines.statement(caller)
+            if module is None or statement is None or is_trained_on(statement, module):
+                return False
+            if self._is_learned_from(caller):
+                return False
+            if not is_returned(statement, module):
+                return not self._acts(parent)
+            level = self.tree.nodes[level].parent
+        return False
+
+    def _evaluates_as_called(self, frame: Frame, caller: Frame) -> bool:
+        """Tell whether one function trains and evaluates, and does the latter as it is called at ``caller``."""
+        module, calling = self.lines.module(frame.file), self.lines.module(caller.file)
+        function = module.function_at(frame.line) if module is not None else None
+        statement = self.lines.statement(caller)
+        if module is None or calling is None or function is None or statement is None:
+            return False
+        calls = [call for call in statement.calls() if called_name(call) == function.node.name]
+        return len(calls) == 1 and evaluates_as_called(
+            module, function, constants_given(calling, calls[0], function)
         )
 
     def _is_learned_from(self, caller: Frame) -> bool:

@@ -222,8 +222,6 @@ class _Reading:
                     raise _NotPureError
             case ast.Name(id=name) if unnamed := self._held_function(name):
                 self._read_unnamed(unnamed)
-            case ast.Name(id=name) if unnamed := self._held_function(name):
-                self._read_unnamed(unnamed)
             case ast.Name(id=name):
                 if name in self._own or name in self._arguments:
                     raise _NotPureError

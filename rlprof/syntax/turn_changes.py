@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned
-from rlprof.syntax.dependencies import assigned_in, is_called_as_written, is_no_grad
+from rlprof.syntax.changed import (
+    assigned_attributes,
+    chain,
+    changed_in_place,
+    given_another,
+    values_given,
+)
+from rlprof.syntax.dependencies import (
+    assigned_in,
+    inputs_of_function,
+    is_called_as_written,
+    is_no_grad,
+)
+from rlprof.syntax.gone_through import Through, loops_through
 from rlprof.syntax.imports import full_name, stands_for
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -19,7 +32,7 @@ from rlprof.syntax.module import (
     called_name,
     receiver,
 )
-from rlprof.syntax.nodes import arguments_of, calls_in, nodes_in, targets_of
+from rlprof.syntax.nodes import arguments_of, calls_in, nodes_in
 from rlprof.syntax.operands import Operand
 from rlprof.syntax.private_names import is_private
 from rlprof.syntax.pure import attributes_given
@@ -32,7 +45,6 @@ from rlprof.syntax.pure_calls import (
     is_of_computing,
     only_computes,
     writes_by_argument,
-    written_by,
 )
 
 _MOST_CALLED: Final = 40
@@ -48,7 +60,7 @@ _STATEMENTS: Final = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.For, ast.If, ast.Return, ast.Pass, ast.With, ast.Assert, ast.FunctionDef,
 )  # fmt: skip
 _REFUSED: Final = (
-    ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda, ast.Global, ast.Nonlocal,
+    ast.Await, ast.YieldFrom, ast.NamedExpr, ast.Lambda, ast.Global, ast.Nonlocal,
 )  # fmt: skip
 
 _TRAINS: Final = frozenset({"backward", "zero_grad", "step"})
@@ -98,7 +110,7 @@ class TurnChanges:
         self.others_may_write = any(map(_others_may_write, modules))
         """True if threads, other processes or optimizers may write to what a turn reads."""
         self._assigned = frozenset(
-            name for module in modules for name in _assigned_attributes(module)
+            name for module in modules for name in assigned_attributes(module)
         )
         """Names of the attributes that the program's own classes have."""
         for module in modules:
@@ -108,6 +120,20 @@ class TurnChanges:
             name for name in self._functions if _RUNS_UNNAMED.fullmatch(name) or name == _ANSWERS
         )
         self._unnamed = [each for name in unnamed for each in self._functions[name]]
+
+    def is_numpys(self, attribute: str) -> bool:
+        """Tell whether attributes of that name are only ever given what functions of numpy return: no optimizer moves it."""
+        given = [
+            (module, value)
+            for module in self.modules
+            for name, value in values_given(module)
+            if name == attribute
+        ]
+        return bool(given) and all(
+            isinstance(value, ast.Call)
+            and full_name(value.func, module.imports).startswith("numpy.")
+            for module, value in given
+        )
 
     def attributes_read(self, function: Function) -> frozenset[str]:
         """Return the names of all attributes that a function reads, or one that it may call: of elements of its arguments, too."""
@@ -166,9 +192,9 @@ class TurnChanges:
         roots = {operand.steps[0] for operand in operands}
         depends_on = attributes.union(*map(_attributes, operands))
         for part in parts:
-            if not (depends_on | roots).isdisjoint(_given_another(part.nodes)):
+            if not (depends_on | roots).isdisjoint(given_another(part.nodes)):
                 return Changes.MORE
-            for target in _changed(
+            for target in changed_in_place(
                 node
                 for node in part.nodes
                 if not (self._is_own_method(node, part) or _trains(node))
@@ -182,10 +208,12 @@ class TurnChanges:
     def _parts(
         self, module: SourceModule, loop: Turned, known: Collection[str]
     ) -> list[_Part] | None:
-        """Return the loop and all functions that a turn may call; None where something else is called, or done."""
+        """Return the loop and all functions that a turn may call, and of a generator the loops through what it yields; None where
+        something else is called, or done.
+        """
         function = module.function_at(loop.lineno)
         parts = [_Part(module, function, _within(loop))]
-        if any(isinstance(node, ast.Return) for node in parts[0].nodes):
+        if _ends_early(loop):
             return None
         parts += [_Part(own, other, _within(other.node)) for own, other in self._unnamed]
         seen = {id(other) for _, other in self._unnamed}
@@ -200,6 +228,15 @@ class TurnChanges:
                     return None
                 if id(node) in called_here:
                     continue  # Its call tells more.
+                if isinstance(node, ast.Yield):
+                    through = self._loops_through(part.function)
+                    if through is None or any(_ends_early(each.loop) for each in through):
+                        return None
+                    for each in through:
+                        if id(each.loop) not in seen:
+                            seen.add(id(each.loop))
+                            parts.append(_Part(each.module, each.function, _within(each.loop)))
+                    continue
                 called = self._called(node, part.module, known)
                 if called is None:
                     return None
@@ -229,6 +266,7 @@ class TurnChanges:
         if name in known and not own:
             return []
         if own:
+            own = [each for each in own if not self._only_computes(*each)]
             return own if _are_plain(own) else None
         if full:
             is_known = only_computes(full) or draws_at_random(full) or _trains(node)
@@ -238,6 +276,14 @@ class TurnChanges:
         computes = is_computing_method(name) or is_drawing_method(name)
         is_known = computes or is_in_place(name) or _trains(node) or name in _READS
         return [] if is_known and receiver(node) is not None else None
+
+    def _loops_through(self, generator: Function | None) -> list[Through] | None:
+        return loops_through(self.modules, generator.node.name) if generator else None
+
+    def _only_computes(self, module: SourceModule, function: Function) -> bool:
+        """Tell whether a function changes nothing, and runs no property: there is nothing to read in it."""
+        is_pure = inputs_of_function(module, function.first_line) is not None
+        return is_pure and self.are_kept(self.attributes_read(function))
 
     def _of_name(self, name: str) -> list[tuple[SourceModule, Function]] | None:
         found = self._functions.get(name, [])
@@ -255,7 +301,7 @@ class TurnChanges:
         self, target: ast.expr, part: _Part, roots: Collection[str], attributes: frozenset[str]
     ) -> bool:
         """Tell whether to change ``target`` in place changes nothing that is depended on, for it shares memory with nothing."""
-        root, names = _chain(target)
+        root, names = chain(target)
         if root is None or not attributes.isdisjoint(names):
             return False
         is_own = part.function is not None and root.id in arguments_of(part.function.node)[:1]
@@ -290,6 +336,10 @@ def _trains(node: ast.AST) -> bool:
     )
 
 
+def _ends_early(loop: Turned) -> bool:
+    return any(isinstance(node, ast.Return) for node in _within(loop))
+
+
 def _within(node: ast.AST) -> list[ast.AST]:
     """Return what runs in each turn, or each call: the head of a loop is left out, and decorators."""
     if isinstance(node, ast.For):
@@ -315,44 +365,9 @@ def _function_body(module: SourceModule, call: ast.Call) -> Sequence[ast.stmt]:
     return _bodies(module).get(id(call), ())
 
 
-def _changed(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """Yield what is changed in place."""
-    for node in nodes:
-        match node:
-            case ast.AugAssign(target=target):
-                yield target
-            case ast.Subscript(value=of, ctx=ast.Store() | ast.Del()):
-                yield of
-            case ast.Attribute(value=of, attr="data"):
-                yield of
-            case ast.Call():
-                yield from written_by(node)
-
-
-def _given_another(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names of the attributes that are given another value, and of what they are parts of."""
-    return {
-        name
-        for node in nodes
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-        for name in _chain(node)[1]
-    }
-
-
-def _chain(node: ast.expr) -> tuple[ast.Name | None, list[str]]:
-    """Return the variable, and the attributes on the way, of ``self.net.rows[3]``; no variable where a call is on the way."""
-    names: list[str] = []
-    current: ast.expr = node
-    while isinstance(current, ast.Attribute | ast.Subscript):
-        if isinstance(current, ast.Attribute):
-            names.append(current.attr)
-        current = current.value
-    return (current if isinstance(current, ast.Name) else None), names
-
-
 def _is_of_library(node: ast.Attribute) -> bool:
     """Tell ``np.pi`` from an attribute of an object."""
-    root, _ = _chain(node)
+    root, _ = chain(node)
     return root is not None and is_of_computing(stands_for(root))
 
 
@@ -364,17 +379,6 @@ def _name_of(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
         return node.id
     return node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def _assigned_attributes(module: SourceModule) -> Iterator[str]:
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
-        elif isinstance(node, ast.ClassDef):
-            for part in node.body:
-                for target in targets_of(part):
-                    if isinstance(target, ast.Name):
-                        yield target.id
 
 
 def _others_may_write(module: SourceModule) -> bool:

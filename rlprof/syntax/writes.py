@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from rlprof.syntax.gone_through import loops_through
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -15,7 +16,7 @@ from rlprof.syntax.module import (
     Statement,
     variables_assigned,
 )
-from rlprof.syntax.nodes import assigned, items_of, nodes_in
+from rlprof.syntax.nodes import assigned, items_of, nodes_in, single_targets
 from rlprof.syntax.pure_calls import (
     is_made_to_be_written,
     makes,
@@ -86,7 +87,17 @@ def result_is_kept(module: SourceModule, node: ast.FunctionDef) -> bool:
         and (is_made_to_be_written(inner.value) or ast.unparse(inner.value) in filled)
         for inner in ast.walk(node)
     )
-    return bool(targets) or not hands_out
+    return bool(targets) or not hands_out or _is_gone_through(module, node.name)
+
+
+def _is_gone_through(module: SourceModule, name: str) -> bool:
+    """Tell whether what the functions of that name give is gone through at once, everywhere in the file, and none of its items changed."""
+    through = loops_through([module], name)
+    return bool(through) and not any(
+        is_changed(module, each.function, target)
+        for each in through or ()
+        for target in single_targets(each.target)
+    )
 
 
 _Assigned = tuple[ast.expr, Function | None]

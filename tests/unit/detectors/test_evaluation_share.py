@@ -169,6 +169,7 @@ def test_a_list_of_the_sums_of_episodes_is_nothing_to_learn_from(kept: str, is_t
                 collect(env, buffer)
                 if number % 2 == 0:
                     shown = score(net, env, 10)
+                    look_at(shown)
         """,
     )
     played = script.at("shown = score", "main"), script.at("env.step(net", "score"), STEP

@@ -206,13 +206,14 @@ class TurnInvariants(SteadySearch):
         return pure, function
 
     def _are_plain(self, own: Frame, pure: Pure) -> bool:
-        """Tell whether all inputs were seen, and are numbers, arrays or tensors that no optimizer moves."""
+        """Tell whether all inputs are numbers, arrays or tensors that no optimizer moves, as far as they were seen or numpy makes them."""
         known = self.values.between(own.file, pure.lines, own.function)
-        seen = [known.get(operand.text) for operand in pure.inputs]
+        seen = {operand: known.get(operand.text) for operand in pure.inputs}
         return all(
-            value is not None
-            and (value.is_plain or (value.is_array and value.type not in _WEIGHTS))
-            for value in seen
+            self.changes.is_numpys(operand.steps[-1].removeprefix("."))
+            if value is None
+            else value.is_plain or (value.is_array and value.type not in _WEIGHTS)
+            for operand, value in seen.items()
         )
 
     def _same_for_all(

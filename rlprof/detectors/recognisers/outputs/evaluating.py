@@ -7,17 +7,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.outputs.scores import makes_a_number
+from rlprof.syntax.live_statements import live_statements
 from rlprof.syntax.module import (
     PARSED_FILES,
+    Function,
     FunctionNode,
     SourceModule,
-    Statement,
     called_name,
     parse,
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import calls_in, lines_of
+from rlprof.syntax.nodes import assigned, calls_in, lines_of, nodes_in, owner_of
 from rlprof.syntax.steps import step_calls
 
 _KEEPS: Final = frozenset(
@@ -45,6 +47,8 @@ class StepLoops(NamedTuple):
     """By which they are stepped: ``step``, or what plays its part."""
     evaluating: tuple[range, ...]
     """Functions all of whose loops keep nothing of it but numbers."""
+    playing: tuple[range, ...]
+    """Functions whose loops keep it in lists of their own, for who calls them."""
     evaluating_between: tuple[range, ...]
     """Such loops inside of another loop, with the reset before them."""
     acting: tuple[range, ...]
@@ -57,66 +61,35 @@ def step_loops(text: str) -> StepLoops:
     module = parse(text)
     steps = _steps(module) if module else {}
     if module is None or not steps:
-        return StepLoops(frozenset(), (), (), ())
-    evaluating = []
-    for function in module.functions:
-        own = list(_looping(function.node, steps))
-        calls = {called_name(call) for call in calls_in(function.node)}
-        before = [
-            statement for statement in ast.walk(function.node) if isinstance(statement, ast.stmt)
-        ]
-        if own and not calls & _TRAINS and all(_evaluates(loop, before, steps) for loop in own):
-            evaluating.append(range(function.first_line, function.last_line + 1))
+        return StepLoops(frozenset(), (), (), (), ())
+    evaluating = [
+        range(function.first_line, function.last_line + 1)
+        for function in module.functions
+        if _all_evaluate(function.node.body, steps)
+    ]
+    playing = [
+        range(function.first_line, function.last_line + 1)
+        for function in module.functions
+        if _all_evaluate(function.node.body, steps, _lists_of(function))
+    ]
     return StepLoops(
         frozenset(steps.values()),
         tuple(evaluating),
+        tuple(playing),
         tuple(_between(module.tree, steps, False, ())),
         tuple(lines for loop in _looping(module.tree, steps) for lines in _acting(loop, steps)[0]),
     )
 
 
-def is_summed_up(statement: Statement, module: SourceModule) -> bool:
-    """Tell whether all that a statement of ``module`` assigns is read for parts of it or numbers, and not handed on as a whole:
-    ``played.numel()``, ``played["reward"].sum()``.
-    """
-    names = variables_assigned(*statement.expressions())
-    whole = 0
-    for each in module.of_function(statement.function):
-        nodes = list(each.walk())
-        parts = [node.value for node in nodes if isinstance(node, ast.Attribute | ast.Subscript)]
-        whole += sum(
-            isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
-            for node in nodes
-        )
-        whole -= sum(isinstance(part, ast.Name) and part.id in names for part in parts)
-    return bool(names) and not whole
+def evaluates_as_called(
+    module: SourceModule, function: Function, constants: Mapping[str, ast.Constant]
+) -> bool:
+    """Tell whether all loops of a function keep nothing but numbers where its parameters have these values: ``play(env, agent, learn=False)``."""
+    body = live_statements(function.node.body, constants)
+    return bool(constants) and _all_evaluate(body, _steps(module))
 
 
-def is_learned_from(statement: Statement, module: SourceModule) -> bool:
-    """Tell whether what a statement of ``module`` assigns comes back to what it works on: ``scores = [play(centre + d) for d in noise]``, and the
-    next centre is made of the scores.
-    """
-    given = variables_read(*statement.expressions())
-    turned = {
-        name
-        for part in statement.walk()
-        if isinstance(part, ast.comprehension)
-        for name in variables_assigned(part.target)
-    }
-    made_of_it = variables_assigned(*statement.expressions()) - turned
-    others = [
-        each.node
-        for each in module.of_function(statement.function)
-        if each is not statement
-        and isinstance(each.node, ast.Assign | ast.AnnAssign | ast.AugAssign)
-    ]
-    for _ in range(_MOST_ROUNDS):
-        for each in others:
-            if each.value is not None and variables_read(each.value) & made_of_it:
-                made_of_it |= variables_assigned(each)
-    return bool(made_of_it & given)
-
-
+@lru_cache(maxsize=PARSED_FILES)
 def _steps(module: SourceModule) -> Mapping[ast.AST, str]:
     """The statements that step an environment, by ``….step(…)`` or by how what they give is used, with the method's name."""
     starts = (0, *(function.first_line for function in module.functions))
@@ -142,6 +115,41 @@ def _is_step(node: ast.AST) -> bool:
         and isinstance(node.value.func, ast.Attribute)
         and node.value.func.attr == "step"
         and len(node.value.args) == 1
+    )
+
+
+def _lists_of(function: Function) -> frozenset[str]:
+    """Variables that a function gives empty lists, and of which it only returns what it appends, or numbers that are made of that."""
+    nodes = list(ast.walk(function.node))
+    made = {
+        each.target.id
+        for node in nodes
+        for each in assigned(node)
+        if isinstance(each.target, ast.Name) and ast.unparse(each.value) in ("[]", "list()")
+    }
+    returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
+    summed = [node for node in nodes if isinstance(node, ast.Call) and makes_a_number(node)]
+    allowed = {id(node) for node in nodes_in(*returned, *summed)}
+    allowed |= {id(owner) for call in _appends(nodes, made) for owner in owner_of(call)}
+    handed_on = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in allowed
+    }
+    return frozenset(made - handed_on)
+
+
+def _all_evaluate(
+    body: Sequence[ast.stmt], steps: Collection[ast.AST], lists: Collection[str] = ()
+) -> bool:
+    """Tell whether there are loops over steps, and all keep nothing but numbers, and what they append to ``lists``."""
+    own = [loop for statement in body for loop in _looping(statement, steps)]
+    calls = {called_name(call) for call in calls_in(*body)}
+    before = [each for each in nodes_in(*body) if isinstance(each, ast.stmt)]
+    return (
+        bool(own)
+        and not calls & _TRAINS
+        and all(_evaluates(loop, before, steps, lists) for loop in own)
     )
 
 
@@ -206,7 +214,10 @@ def _resets(node: ast.AST) -> bool:
 
 
 def _evaluates(
-    loop: ast.For | ast.While, before: Collection[ast.AST], steps: Collection[ast.AST]
+    loop: ast.For | ast.While,
+    before: Collection[ast.AST],
+    steps: Collection[ast.AST],
+    lists: Collection[str] = (),
 ) -> bool:
     """Tell whether a loop plays an episode that begins ``before`` it, and learns nothing: one that repeats an action does not begin."""
     seen: set[str] = set()
@@ -221,7 +232,7 @@ def _evaluates(
         for statement in before
         if isinstance(statement, ast.Assign | ast.Expr) and statement.lineno < loop.lineno
     )
-    return is_begun and not _learns(loop, steps)
+    return is_begun and not _learns(loop, steps, lists)
 
 
 def _part(target: ast.expr, place: int) -> ast.expr:
@@ -230,21 +241,25 @@ def _part(target: ast.expr, place: int) -> ast.expr:
     return target.elts[place] if isinstance(target, ast.Tuple) and is_apart else target
 
 
-def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST]) -> bool:
-    """Tell whether a loop keeps more of its steps than sums: items of containers, attributes, by a call that keeps, or in
-    what it acts on.
+def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST], lists: Collection[str]) -> bool:
+    """Tell whether a loop keeps more of its steps than sums, and than it appends to ``lists``: items of containers, attributes, by a call that
+    keeps, or in what it acts on.
     """
     own = list(_own(loop))
     given = variables_assigned(*(step for step in own if step in steps))
-    of_sums = list(_of_sums(own))
+    apart = [*_of_sums(own), *_appends(own, lists)]
     for node in own:
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return True
-        if isinstance(node, ast.Call) and called_name(node) in _KEEPS and node not in of_sums:
+        if isinstance(node, ast.Call) and called_name(node) in _KEEPS and node not in apart:
             return True
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and node.value not in apart
+        ):
             handed = variables_read(
                 *node.value.args, *(keyword.value for keyword in node.value.keywords)
             )
@@ -260,6 +275,16 @@ def _of_sums(own: Sequence[ast.AST]) -> Iterator[ast.Call]:
         match node:
             case ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name(id=name)]) if (
                 name in sums
+            ):
+                yield node
+
+
+def _appends(own: Sequence[ast.AST], lists: Collection[str]) -> Iterator[ast.Call]:
+    """Yield calls that append something to one of ``lists``."""
+    for node in own:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if (
+                name in lists
             ):
                 yield node
 
