@@ -480,6 +480,38 @@ def test_a_list_of_what_steps_return_is_the_same_by_luck(call: str, is_told: boo
     assert bool(detect(DETECTOR, run, REWARDS)) is is_told
 
 
+SHAPER = Script(
+    "shaper.py",
+    """
+    import numpy as np
+
+    class Shaper:
+        @property
+        def shaped(self):
+            return float(np.clip(np.mean([self.reward, 0.0]), -1.0, 1.0))
+
+    def train(env, shaper):
+        while True:
+            seen, reward, done, _, _ = env.step(1)
+            shaper.reward = reward
+            total = shaper.shaped
+    """,
+)
+
+
+@pytest.mark.parametrize(("given", "is_told"), [("reward", False), ("0.5", True)])
+def test_an_attribute_that_each_turn_is_given_a_reward_is_the_same_by_luck(given, is_told):
+    text = SHAPER.text.replace("shaper.reward = reward", f"shaper.reward = {given}")
+    script = Script(SHAPER.file, text)
+    inside = script.at("np.clip", "Shaper.shaped")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, script.at("total = shaper", "train"), inside)
+    run.spends(6.0, script.at("env.step(1)", "train"))
+    run.sees(inside, self__reward=looks("type=float", f"same=9 other=0 {CALLED}"))
+
+    assert bool(detect(DETECTOR, run, script)) is is_told
+
+
 PLANT = Script(
     "plant.py",
     """

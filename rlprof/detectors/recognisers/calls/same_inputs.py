@@ -145,29 +145,36 @@ class SameInputs(SteadySearch):
         return False
 
     def _is_same_by_luck(self, node: int, work: PureWork) -> bool:
-        """Tell whether it is given a number out of what a call of the same turn has returned, or a list of such: a step's reward is -1 each time
-        until the goal, and a state without noise comes to rest.
+        """Tell whether it is given a number out of what a call of the same turn has returned, or a list of such, be it by an attribute: a step's
+        reward is -1 each time until the goal, and a state without noise comes to rest.
         """
-        inputs = work.inputs.items()
-        may_be = any(
-            (value.is_plain or value.type == "list") and text.isidentifier()
-            for text, value in inputs
-        )
+        numbers = {
+            text for text, value in work.inputs.items() if value.is_plain or value.type == "list"
+        }
+        attributes = {text.rpartition(".")[2] for text in numbers if "." in text}
         is_call = bool(work.pure.function)
         caller = self.lines.owner(self.tree.nodes[node].parent) if is_call else node
-        if work.again or work.searched or not may_be or caller == NO_PARENT:
+        if work.again or work.searched or not numbers or caller == NO_PARENT:
             return False
         frame = self.tree.frame(caller)
         module = self.lines.module(frame.file)
         loop = module.innermost_loop(frame.line) if module else None
         if module is None or loop is None:
             return False
-        returned = _returned(loop)
-        return any(
-            variables_read(*call.args) & returned
+        given = [
+            argument
             for statement in module.statements_at(frame.line)
             for call in statement.calls()
-        )
+            for argument in call.args
+            if any(text.isidentifier() for text in numbers)
+        ]
+        given += [
+            each.value
+            for part in ast.walk(loop)
+            for each in assigned(part)
+            if isinstance(each.target, ast.Attribute) and each.target.attr in attributes
+        ]
+        return bool(variables_read(*given) & _returned(loop))
 
     def _does_more(self, node: int, pure: Pure) -> bool:
         """Tell whether something was seen to be called that was not read: a method that a class of another file has in place of the one
