@@ -13,7 +13,7 @@ from rlprof.detectors.recognisers.networks.graph_asked import (
 )
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.module import SourceModule, called_name
-from rlprof.syntax.nodes import targets_of
+from rlprof.syntax.nodes import assigned
 
 _FILLS: Final = frozenset({"append", "clear"})
 _CUTS: Final = frozenset({"detach", "item", "tolist", "numpy"})
@@ -52,27 +52,12 @@ def detached_lists(modules: Iterable[SourceModule]) -> frozenset[str]:
 
 def _given_otherwise(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
     """Yield the attributes that are given something else than a new list, which somebody may have by another name."""
-    for target in targets_of(node):
-        parts = [(target, node.value)]
-        if isinstance(target, ast.Tuple | ast.List):
-            given = node.value
-            is_alike = isinstance(given, ast.Tuple | ast.List) and len(given.elts) == len(
-                target.elts
-            )
-            values = (
-                given.elts
-                if is_alike and isinstance(given, ast.Tuple | ast.List)
-                else [None] * len(target.elts)
-            )
-            parts = list(zip(target.elts, values, strict=True))
-        for part, value in parts:
-            is_new = (
-                isinstance(value, ast.List)
-                and not value.elts
-                and not isinstance(node, ast.AugAssign)
-            )
-            if isinstance(part, ast.Attribute) and not is_new:
-                yield part.attr
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
+        yield node.target.attr
+    for each in assigned(node):
+        is_new = not each.is_unpacked and isinstance(each.value, ast.List) and not each.value.elts
+        if isinstance(each.target, ast.Attribute) and not is_new:
+            yield each.target.attr
 
 
 def _is_filled(node: ast.Attribute, around: Mapping[ast.AST, ast.AST]) -> bool:
