@@ -18,6 +18,7 @@ from ..counters import TAKES_TURNS
 from ..plain_reads import in_classes
 from ..real import time
 from .dressing import (
+    OF_ERRORS,
     dressed,
     in_place_of,
     original_of,
@@ -62,6 +63,7 @@ def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) ->
     """``original`` with all calls counted in ``calls``, whoever makes them, as briefly as can be; ``counter`` is told by
     :func:`counter_of`.
     """
+    failure, with_traceback = OF_ERRORS
     __class__ = None
 
     def one(self: Any, argument: Any) -> Any:
@@ -70,8 +72,8 @@ def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) ->
         calls[0] += 1
         try:
             return original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     def several(*args: Any, **kwargs: Any) -> Any:
@@ -80,8 +82,8 @@ def counting_in_brief(original: Any, counter: EventCounter, calls: list[int]) ->
         calls[0] += 1
         try:
             return original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     return the_one_in_place_of(original, one, several)
@@ -153,6 +155,7 @@ def _least_ns(function: Any) -> float:
 def _one_argument_call(original: Any, counter: EventCounter) -> Any:
     thread, others, sizes, calls = get_ident, counter.others, counter.sizes, counter.calls
     held, inner, left, told = counter.held, counter.inner, counter.left, TAKES_TURNS
+    number_of, (failure, with_traceback) = id, OF_ERRORS
     tally = [0, 0, 0, 0]
     """Calls that were the outermost and counted for one each, those from within others, and outermost ones that counted for more or for nothing; at
     last whether ``callers`` are to be noted.
@@ -173,10 +176,8 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
         if direct is not None:
             try:
                 return direct(self, argument)
-            except BaseException as error:
-                BaseException.with_traceback(
-                    error, error.__traceback__ and error.__traceback__.tb_next
-                )
+            except failure as error:
+                with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
                 raise
         calls[0] += 1
         # Before the look: Python changes threads at calls, and none may come between it and the taking.
@@ -191,10 +192,8 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
                 if counter.owner or others:
                     # Another thread is inside a call of its own.
                     return elsewhere(self, argument)
-            except BaseException as error:
-                BaseException.with_traceback(
-                    error, error.__traceback__ and error.__traceback__.tb_next
-                )
+            except failure as error:
+                with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
                 raise
         counter.owner = me
         holds = inner is not None and me not in inner
@@ -202,14 +201,14 @@ def _one_argument_call(original: Any, counter: EventCounter) -> Any:
             if holds:
                 inner.add(me)
             result = original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         finally:
             counter.owner = 0
             if holds:
                 inner.discard(me)
-        size = sizes.get(id(self))
+        size = sizes.get(number_of(self))
         if size is None:
             size = counter.measure(self)
         counter.cell[0] += size
@@ -234,6 +233,7 @@ def _any_call(
 ) -> Any:
     thread, others, calls = get_ident, counter.others, counter.calls
     held, inner, left, told = counter.held, counter.inner, counter.left, TAKES_TURNS
+    failure, with_traceback = OF_ERRORS
     __class__ = None
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -243,10 +243,8 @@ def _any_call(
         if direct is not None:
             try:
                 return direct(*args, **kwargs)
-            except BaseException as error:
-                BaseException.with_traceback(
-                    error, error.__traceback__ and error.__traceback__.tb_next
-                )
+            except failure as error:
+                with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
                 raise
         calls[0] += 1
         me = thread()
@@ -259,8 +257,8 @@ def _any_call(
             if holds:
                 inner.add(me)
             result = original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         finally:
             if is_outermost:
@@ -291,7 +289,7 @@ def _any_call(
 
 def _awaited_call_with_one(original: Any, counter: EventCounter) -> Any:
     """Raise TypeError for wrong arguments where it is called, and not where it is awaited."""
-    thread = get_ident
+    thread, (failure, with_traceback) = get_ident, OF_ERRORS
     __class__ = None
 
     async def counted(self: Any, argument: Any) -> Any:
@@ -300,8 +298,8 @@ def _awaited_call_with_one(original: Any, counter: EventCounter) -> Any:
         is_inside = counter.is_inside(thread())
         try:
             result = await original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if not is_inside:
             size = counter.size_of(self)
@@ -312,7 +310,7 @@ def _awaited_call_with_one(original: Any, counter: EventCounter) -> Any:
 
 
 def _awaited_call_with_any(original: Any, counter: EventCounter) -> Any:
-    thread = get_ident
+    thread, (failure, with_traceback) = get_ident, OF_ERRORS
     __class__ = None
 
     async def counted(*args: Any, **kwargs: Any) -> Any:
@@ -321,8 +319,8 @@ def _awaited_call_with_any(original: Any, counter: EventCounter) -> Any:
         is_inside = counter.is_inside(thread())
         try:
             result = await original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if not is_inside:
             size = counter.size_of(args[0] if args else None)

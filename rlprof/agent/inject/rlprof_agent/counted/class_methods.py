@@ -21,7 +21,7 @@ from .calls import (
     is_of_a_module,
     put_in_class,
 )
-from .dressing import counter_of, is_counting, of_counting, original_of
+from .dressing import OF_ERRORS, counter_of, is_counting, of_counting, original_of
 from .in_threads import ThreadTurns
 from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, enrol
 
@@ -269,6 +269,8 @@ def _hook(base: Any, original: Any, count_in: _CountsIn) -> Any:
 
     It needs no names of this module, nor of a class of ours: a program may pickle its class by value, and load it where rlprof is not.
     """
+    read, has, parent = type.__getattribute__, getattr, super
+    failure, with_traceback = OF_ERRORS
 
     # The name is Python's own; it stands outside of a class here since it is set on one later.
     def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807 - set on a class later
@@ -276,15 +278,15 @@ def _hook(base: Any, original: Any, count_in: _CountsIn) -> Any:
             if original is None:
                 # Also in a class that somebody has made of what stands in ``base``. The last of them, for ``super`` leads from one to the next.
                 holder = base
-                for each in type.__getattribute__(cls, "__mro__"):
-                    there = type.__getattribute__(each, "__dict__").get("__init_subclass__")
-                    if getattr(there, "__func__", None) is __init_subclass__:
+                for each in read(cls, "__mro__"):
+                    there = read(each, "__dict__").get("__init_subclass__")
+                    if has(there, "__func__", None) is __init_subclass__:
                         holder = each
-                super(holder, cls).__init_subclass__(**kwargs)
+                parent(holder, cls).__init_subclass__(**kwargs)
             else:
                 original.__get__(None, cls)(**kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         count_in(cls)
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 from sys import _getframe
 
 from .calls import handed_on
-from .dressing import cell_of, closed_over, is_counting, original_of, the_one_in_place_of
+from .dressing import (
+    OF_ERRORS,
+    cell_of,
+    closed_over,
+    is_counting,
+    original_of,
+    the_one_in_place_of,
+)
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -143,6 +150,7 @@ def counting_directly(
     made, more, is_in_place, heeds_callers, is_sized = 0, 0, False, False, False
     most = _AT_ONCE
     own_frame, number_of, nobody, sizes = _getframe, id, (0, 0), counter.sizes
+    failure, with_traceback = OF_ERRORS
     __class__ = None
 
     # Written twice: a function for what both do would cost as much as they do.
@@ -154,8 +162,8 @@ def counting_directly(
             if not is_in_place:
                 return looking(self, argument)
             result = original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if heeds_callers:
             above = own_frame().f_back
@@ -179,8 +187,8 @@ def counting_directly(
             if not is_in_place:
                 return looking(*args, **kwargs)
             result = original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         if heeds_callers:
             above = own_frame().f_back
@@ -232,6 +240,7 @@ def cells_of(looking: Any) -> Any:
 def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:
     """``original``, whose first call has all looked at: from within a call that counts directly it would count twice."""
     instead: Any = closed_over(looking, "instead")
+    failure, with_traceback = OF_ERRORS
     __class__ = None
 
     def one(self: Any, argument: Any) -> Any:
@@ -242,8 +251,8 @@ def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:
                 return looking(self, argument)
             counter.in_thread(0)
             return original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     def several(*args: Any, **kwargs: Any) -> Any:
@@ -254,8 +263,8 @@ def _telling(original: Any, counter: EventCounter, looking: Any) -> Any:
                 return looking(*args, **kwargs)
             counter.in_thread(0)
             return original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
 
     return the_one_in_place_of(original, one, several)

@@ -27,6 +27,12 @@ _OF_BOTH = (
 )
 
 
+OF_ERRORS = BaseException, BaseException.with_traceback
+"""All errors, and how one is given another traceback: to be closed over where globals are the program's, which may have these names for something
+else, or run code without them.
+"""
+
+
 def in_place_of(original: Any, wrapper: Any) -> Any:
     """``wrapper``, fit to stand in a class where ``original`` stood. One without ``*args`` is for a method for which
     :func:`takes_self_and_one_more` holds.

@@ -33,7 +33,7 @@ from .calls import (
     put_in_class,
 )
 from .direct import counting_directly, put_in_place, taken_from
-from .dressing import in_place_of, is_counting, takes_self_and_one_more
+from .dressing import OF_ERRORS, in_place_of, is_counting, takes_self_and_one_more
 from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, enrol
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -338,6 +338,7 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
     frame_above, number_of, places, calls = _getframe, id, own.places, _calls
     others, thread, first = own.others, get_ident, FIRST_THREAD
     nowhere: tuple[int, ...] = ()
+    (failure, with_traceback), no_frame = OF_ERRORS, ValueError
     __class__ = None
 
     # Written twice: a function for what both do would cost as much as they do, and be the frame above.
@@ -347,12 +348,12 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
         calls[0] += 1
         try:
             result = original(self, argument)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         try:
             above = frame_above(1)
-        except ValueError as error:
+        except no_frame as error:
             if error.__traceback__ and error.__traceback__.tb_next:
                 raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
@@ -371,12 +372,12 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
         calls[0] += 1
         try:
             result = original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+        except failure as error:
+            with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
             raise
         try:
             above = frame_above(1)
-        except ValueError as error:
+        except no_frame as error:
             if error.__traceback__ and error.__traceback__.tb_next:
                 raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
