@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -319,6 +320,8 @@ def test_threads_that_have_stepped_once_do_not_keep_looks_for_good(steps):
 def test_a_thread_that_steps_now_and_then_does_not_bind_the_main_thread(steps, monkeypatch):
     # Steps so short that even to count directly is dear.
     monkeypatch.setattr(part_time, "_MOST_DIRECT", 0.0)
+    # What a change of the way takes is the machine's.
+    monkeypatch.setattr(part_time, "time", SimpleNamespace(thread_time_ns=lambda: 0))
     wrapped, shown, ways = Limit(Wrapper(Maze())), Limit(Maze()), []
 
     for number in range(4 * WINDOW_TURNS):

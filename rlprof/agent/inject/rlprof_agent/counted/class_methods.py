@@ -90,10 +90,15 @@ class CountedMethods:
         self._add_of_the_gone()
         for looking in self._all_looking():
             direct.add_what_is_left(looking, self._counter)
+            original = original_of(looking)
             if way == DIRECT:
                 self._put_directly(looking)
-            else:
+            elif way == LOOKS:
                 direct.put_looking(looking)
+            else:
+                direct.put_aside(
+                    looking, original if way == AWAY else self._made_of(original, way)
+                )
         known = {id(original_of(looking)) for looking in self._all_looking()}
         for owner in self._living():
             self._put_in(owner, way, known)

@@ -118,6 +118,16 @@ def put_looking(looking: Any) -> None:
         put_in_place(instead[1], False)
 
 
+def put_aside(looking: Any, function: Any) -> None:
+    """Have ``looking``, and what counted directly in its place, call ``function``, where the program holds on to one of them: each look there would
+    cost as much as in the class.
+    """
+    if _tally_of(looking) is not None:
+        closed_over(looking, "instead")[0] = function
+        if (directly := _directly_of(looking)) is not None:
+            put_in_place(directly, False)
+
+
 def forget(looking: Any) -> None:
     """Have the looks of ``looking`` begin anew."""
     tally = _tally_of(looking)
