@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -49,6 +50,11 @@ class Wrapper(Env):
 
     def step(self, action):
         return self.env.step(action)
+
+
+class Echo(Env):
+    def step(self, action):
+        return super().step(action)
 
 
 class Limit(Wrapper):
@@ -537,3 +543,32 @@ def test_the_programs_function_is_found_behind_it(steps):
     stepped_in_a_thread(Maze(), MANY)
 
     assert original_of(Maze.step).__code__.co_name == "step"
+
+
+def test_a_step_that_the_program_holds_on_to_is_not_looked_at_where_nothing_is_counted(
+    steps, monkeypatch
+):
+    monkeypatch.setattr(part_time, "_MOST_DIRECT", 0.0)
+    held = Maze().step
+    (part,) = turns().parts
+
+    made = []
+    for way in (LOOKS, AWAY, BRIEF, AWAY, DIRECT, AWAY):
+        part.put(way)
+        before = steps.calls[0]
+        held(1)
+        made.append(steps.calls[0] - before)
+
+    assert made == [1, 0, 1, 0, 0, 0], "what is counted directly is told later"
+    assert steps.cell[0] == 2
+
+
+def test_a_weak_method_lives_as_long_as_its_object(steps):
+    echo = Echo()
+    weak = weakref.WeakMethod(echo.step)
+    (part,) = turns().parts
+
+    for way in (AWAY, BRIEF, DIRECT, AWAY):
+        part.put(way)
+
+    assert weak() is not None

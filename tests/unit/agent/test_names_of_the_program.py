@@ -72,9 +72,7 @@ def test_a_counted_class_reads_none_of_its_names(program: dict[str, Any], way: i
 
 
 @pytest.mark.parametrize("way", [AWAY, BRIEF, LOOKS, DIRECT])
-def test_an_environment_of_the_programs_reads_none_of_its_names(
-    program: dict[str, Any], way: int
-):
+def test_an_environment_of_the_programs_reads_none_of_its_names(program: dict[str, Any], way: int):
     world = program["World"]
     for name in ("step", "move"):
         own = OwnEnvironment(world, name, vars(world)[name], counters.counter("test:own names"))

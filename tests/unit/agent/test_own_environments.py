@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import sys
+import threading
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -19,13 +20,11 @@ from torch.overrides import TorchFunctionMode
 
 from rlprof.agent.inject.rlprof_agent import aside
 from rlprof.agent.inject.rlprof_agent.code_places import instructions_at
-from rlprof.agent.inject.rlprof_agent.counted import own_environments
-from rlprof.agent.inject.rlprof_agent.counted.own_environments import (
-    OwnEnvironment,
-    find,
-    steps_of,
-)
+from rlprof.agent.inject.rlprof_agent.counted import in_threads, own_environments
+from rlprof.agent.inject.rlprof_agent.counted.in_threads import _LOOKED_AT
+from rlprof.agent.inject.rlprof_agent.counted.own_environments import OwnEnvironment, find
 from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
+from rlprof.agent.inject.rlprof_agent.counted.step_results import steps_of
 from rlprof.agent.inject.rlprof_agent.layout import COUNTED_FILE
 
 Transition = namedtuple("Transition", "seen gain over")
@@ -339,3 +338,48 @@ def test_what_only_says_that_it_is_a_list_is_not_asked():
         module = "numpy" if name == "ndarray" else "builtins"
         reward = type(name, (), {**methods, "__module__": module})()
         assert steps_of(object(), ([1.0], reward, False)) == 0
+
+
+def test_a_step_that_the_program_holds_on_to_is_not_looked_at_where_nothing_is_counted(
+    monkeypatch, classes
+):
+    world = World()
+
+    def training(advance: Callable[[int], object]) -> None:
+        advance(1)
+
+    sampled(monkeypatch, "advance", lambda: world.advance(1))
+    held, (own,) = world.advance, own_environments._found
+    calls = own._counter.calls
+
+    made = []
+    for way in (LOOKS, AWAY, BRIEF, AWAY):
+        own.put(way)
+        before = calls[0]
+        training(held)
+        made.append(calls[0] - before)
+
+    assert made == [1, 0, 1, 0]
+
+
+def test_steps_of_a_thread_are_counted_directly_after_some(monkeypatch, classes):
+    monkeypatch.setenv("RLPROF_PART_TIME", "1")
+    world, before = World(), steps()
+
+    def training(times: int) -> None:
+        for _ in range(times):
+            world.advance(1)
+
+    sampled(monkeypatch, "advance", lambda: training(1))
+    turns = own_environments._turns
+    assert turns is not None
+    # As dear as can be: how dear it is depends on the machine.
+    monkeypatch.setattr(in_threads, "MOST_COST", 0.0)
+    thread = threading.Thread(target=training, args=(5 * _LOOKED_AT,))
+    thread.start()
+    thread.join()
+    ways = turns.way
+    turns.begin()
+
+    assert ways == DIRECT
+    assert steps() - before == 5 * _LOOKED_AT

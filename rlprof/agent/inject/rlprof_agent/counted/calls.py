@@ -15,7 +15,7 @@ from _thread import get_ident
 from types import FunctionType, WrapperDescriptorType
 
 from ..counters import TAKES_TURNS
-from ..plain_reads import in_classes
+from ..plain_reads import in_classes, qualname_of
 from ..real import time
 from .dressing import (
     OF_ERRORS,
@@ -102,11 +102,23 @@ def put_in_class(owner: type, name: str, function: Any) -> None:
 
 def is_of_a_module(function: Any) -> bool:
     """Tell whether nothing but its module is held with it: others may be of classes that a program makes anew each time."""
-    if type(function) is not FunctionType or function.__closure__ is not None:
+    if type(function) is not FunctionType or "<locals>" in function.__qualname__:
         return False
-    module = sys.modules.get(function.__module__)
-    names = getattr(module, "__dict__", None)
-    return names is function.__globals__ and "<locals>" not in function.__qualname__
+    names = getattr(sys.modules.get(function.__module__), "__dict__", None)
+    if names is not function.__globals__:
+        return False
+    names_of_cells, cells = function.__code__.co_freevars, function.__closure__ or ()
+    # ``super()`` knows the class by a cell.
+    return names_of_cells in ((), ("__class__",)) and all(_is_among(names, cell) for cell in cells)
+
+
+def _is_among(names: dict[str, Any], cell: Any) -> bool:
+    """Tell whether a cell holds a class that a module has."""
+    try:
+        owner = cell.cell_contents
+    except ValueError:
+        return False  # Not filled yet.
+    return isinstance(owner, type) and names.get(qualname_of(owner)) is owner
 
 
 def given_back(function: Any) -> Any:

@@ -96,9 +96,7 @@ class CountedMethods:
             elif way == LOOKS:
                 direct.put_looking(looking)
             else:
-                direct.put_aside(
-                    looking, original if way == AWAY else self._made_of(original, way)
-                )
+                direct.put_aside(looking, original if way == AWAY else self._made_of(original, way))
         known = {id(original_of(looking)) for looking in self._all_looking()}
         for owner in self._living():
             self._put_in(owner, way, known)

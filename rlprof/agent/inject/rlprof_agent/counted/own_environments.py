@@ -14,14 +14,10 @@ from types import FunctionType
 
 from .. import aside, foreign_errors
 from ..code_places import comprehensions_at, instructions_at
-from ..counters import FIRST_THREAD, EventCounter, counter, stated
+from ..counters import TAKES_TURNS, EventCounter, counter
 from ..plain_reads import (
-    beside_torch_modes,
     classes_of,
-    is_made_by_a_program,
-    module_of,
     names_of,
-    plain,
     qualname_of,
 )
 from .calls import (
@@ -33,8 +29,10 @@ from .calls import (
     put_in_class,
 )
 from .direct import counting_directly, put_in_place, taken_from
-from .dressing import OF_ERRORS, in_place_of, is_counting, takes_self_and_one_more
+from .dressing import OF_ERRORS, closed_over, in_place_of, is_counting, takes_self_and_one_more
+from .in_threads import ThreadTurns
 from .part_time import AWAY, BRIEF, DIRECT, LOOKS, PartTime, enrol
+from .step_results import steps_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -44,22 +42,11 @@ if TYPE_CHECKING:
 NAME = "steps:recognised"
 
 _CO_GENERATORS = 32 | 128 | 512
-_MOST_PARTS = 6
-"""Most parts of a result: observation, reward, terminated, truncated, information, and one more."""
 _LOCAL = "<locals>"
-
-_NUMBERS = ("int", "float")
-_NUMPY_NUMBERS = ("float", "int", "uint")
-_BOOLS = ("bool", "bool_")
-_ONE_END = ("bool", "numpy.bool", "numpy.bool_")
-_NESTED = ("list", "tuple", "dict")
-_ARRAYS = ("numpy.ndarray", "torch.Tensor")
-
 
 _MOST_KEPT, _MOST_OTHERS = 64, 4
 """Classes of modules, and those that a program may make ever anew, that are counted at a time."""
 _found: list[OwnEnvironment] = []
-_calls = [0]
 _turns: Optional[PartTime] = None
 """Turns of all that are counted; None before the first."""
 _is_aside = False
@@ -102,7 +89,7 @@ class OwnEnvironment:
         made = self._made_in(way)
         if made is None:
             if way == BRIEF:
-                made = counting_in_brief(original, self._counter, _calls)
+                made = counting_in_brief(original, self._counter, self._counter.calls)
             elif way == LOOKS:
                 made = _counted(original, self, self._counter)
             else:
@@ -147,6 +134,10 @@ class OwnEnvironment:
             self.add(*taken_from(directly))
             # What the program has replaced, and calls, looks from where: the place is another now.
             put_in_place(directly, way == DIRECT and is_in_place)
+        looking = self._made_in(LOOKS)
+        if looking is not None:
+            is_asked = way == LOOKS or (way == DIRECT and not is_in_place)
+            closed_over(looking, "instead")[0] = None if is_asked and not is_bare else wanted
         if now is not wanted and is_in_place:
             if now is not original:
                 given_back(now)
@@ -181,9 +172,7 @@ class OwnEnvironment:
 
     def add(self, number: int, _more: int) -> None:
         """Count so many calls that were made directly, all of one size."""
-        _calls[0] += number
-        steps = number * self.size
-        self._counter.cell[0] += steps
+        self._counter.add(number, number * (self.size - 1))
 
     def judge(self, stepped: Any, result: Any) -> int:
         """The steps that the first call has made; without any it is the last that is looked at."""
@@ -223,8 +212,9 @@ def _take_turns(steps: EventCounter) -> None:
     global _turns
     if _turns is None:
         aside.takes_part(sys.modules[__name__])
-        _turns = PartTime(steps, _calls, cost_of_a_call(steps, _calls))
+        _turns = PartTime(steps, steps.calls, cost_of_a_call(steps, steps.calls))
         _turns.parts = _found
+        ThreadTurns(_turns, steps)
     _found[:] = [own for own in _found if own.is_there]
     for stays, most in ((True, _MOST_KEPT), (False, _MOST_OTHERS)):
         alike = [own for own in _found if own.is_of_a_module is stays]
@@ -263,81 +253,13 @@ def _counting(owner: type, name: str, found: Any) -> Optional[OwnEnvironment]:
     return _found[-1]
 
 
-def steps_of(stepped: Any, result: Any) -> int:
-    """The steps that a call which returned ``result`` has made; 0 for what is no observation, reward and end.
-
-    Numbers and truths of several copies come in arrays, or in lists, of one length.
-    """
-    if not any(each is tuple for each in classes_of(type(result))):
-        return 0
-    if not 3 <= tuple.__len__(result) <= _MOST_PARTS:
-        return 0
-    observation, reward, over = tuple.__getitem__(result, slice(3))
-    copies = _count(reward, _NUMBERS, _NUMPY_NUMBERS)
-    ends = _count(over, _BOOLS, _BOOLS) or _ends_as_numbers(over)
-    # Rewards by name, or a row of observations each, are of agents that act together, and may have one end.
-    are_together = _name(reward) == "dict" or (
-        copies > 1
-        and _name(over) in _ONE_END
-        and _name(reward) == _name(observation) == "numpy.ndarray"
-        and len(observation.shape) > 1
-        and observation.shape[0] == copies
-    )
-    if not copies or not _is_observation(observation):
-        return 0
-    if copies != ends and not (are_together and ends == 1):
-        return 0
-    number = stated(stepped, "num_envs")
-    if type(number) is int and number > 0:
-        return number
-    return 1 if are_together else copies
-
-
-def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int:
-    """How many numbers, or truths, it holds; 0 where it holds anything else."""
-    kind = _name(value)
-    if kind in _NESTED:
-        each = list(value.values()) if kind == "dict" else value
-        return len(each) if each and all(_count(one, plain, of_numpy) == 1 for one in each) else 0
-    if kind == "numpy.ndarray":
-        return _rows(value.shape) if value.dtype.name.startswith(of_numpy) else 0
-    if kind == "torch.Tensor" and (beside := beside_torch_modes()) is not None:
-        with beside:
-            return _rows(value.shape) if str(value.dtype)[6:].startswith(of_numpy) else 0
-    package, _, name = kind.rpartition(".")
-    return int(package == "numpy" and name.startswith(of_numpy)) or int(kind in plain)
-
-
-def _ends_as_numbers(value: Any) -> int:
-    """How many ends of episodes an array holds that has 0 and 1 for them; 0 for any other array."""
-    if _name(value) != "numpy.ndarray" or len(value.shape) != 1 or value.dtype.kind not in "iuf":
-        return 0
-    return len(value) if {0, 1}.issuperset(value.tolist()) else 0
-
-
-def _rows(shape: Any) -> int:
-    return int(shape[0]) if len(shape) == 1 else int(not len(shape))
-
-
-def _is_observation(value: Any) -> bool:
-    kind = _name(value)
-    return kind in ("str", *_NUMBERS, *_NESTED, *_ARRAYS) or kind.startswith("numpy.")
-
-
-def _name(value: Any) -> str:
-    """That of its type, with the module but for built-in ones; of a class that only says that it is of Python or numpy its name alone."""
-    kind = type(value)
-    module, name = module_of(kind), plain(qualname_of(kind))
-    if type(module) is not str or (is_made_by_a_program(kind) and module in ("builtins", "numpy")):
-        return "?.%s" % name
-    return name if module == "builtins" else str("%s.%s" % (module, name))
-
-
 def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
     """Counts what is called from the places of ``own``, and passes on what others do: a search makes steps, too."""
-    frame_above, number_of, places, calls = _getframe, id, own.places, _calls
-    others, thread, first = own.others, get_ident, FIRST_THREAD
+    frame_above, number_of, places, calls = _getframe, id, own.places, counter.calls
+    others, thread, left, told = own.others, get_ident, counter.left, TAKES_TURNS
     nowhere: tuple[int, ...] = ()
+    instead: list[Any] = [None]
+    """What is called in its place for now, where the program holds on to it."""
     (failure, with_traceback), no_frame = OF_ERRORS, ValueError
     __class__ = None
 
@@ -345,8 +267,11 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
     def one(self: Any, argument: Any) -> Any:
         if False:
             return __class__
-        calls[0] += 1
+        direct = instead[0]
         try:
+            if direct is not None:
+                return direct(self, argument)
+            calls[0] += 1
             result = original(self, argument)
         except failure as error:
             with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
@@ -359,9 +284,12 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             size = own.size or own.judge(self, result)
-            if thread() != first:
-                counter.is_elsewhere = True
             counter.cell[0] += size
+            me = thread()
+            if me != told[0]:
+                left[0] -= 1
+                if left[0] < 0:
+                    counter.in_thread(me)
         else:
             others[0] += 1
         return result
@@ -369,8 +297,11 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
     def several(*args: Any, **kwargs: Any) -> Any:
         if False:
             return __class__
-        calls[0] += 1
+        direct = instead[0]
         try:
+            if direct is not None:
+                return direct(*args, **kwargs)
+            calls[0] += 1
             result = original(*args, **kwargs)
         except failure as error:
             with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
@@ -383,9 +314,12 @@ def _counted(original: Any, own: OwnEnvironment, counter: EventCounter) -> Any:
             return result  # C code calls it, in a thread of its own or at the end.
         if above.f_lasti in places.get(number_of(above.f_code), nowhere):
             size = own.size or own.judge(args[0] if args else None, result)
-            if thread() != first:
-                counter.is_elsewhere = True
             counter.cell[0] += size
+            me = thread()
+            if me != told[0]:
+                left[0] -= 1
+                if left[0] < 0:
+                    counter.in_thread(me)
         else:
             others[0] += 1
         return result
