@@ -219,6 +219,7 @@ class TurnChanges:
         seen = {id(other) for _, other in self._unnamed}
         for part in parts:
             called_here = {id(node.func) for node in part.nodes if isinstance(node, ast.Call)}
+            alone = {id(node.value) for node in part.nodes if isinstance(node, ast.Expr)}
             for node in part.nodes if not part.is_network else ():
                 if isinstance(node, _REFUSED) or (
                     isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS)
@@ -229,7 +230,8 @@ class TurnChanges:
                 if id(node) in called_here:
                     continue  # Its call tells more.
                 if isinstance(node, ast.Yield):
-                    through = self._loops_through(part.function)
+                    # What a caller sends in by its value is read nowhere.
+                    through = self._loops_through(part.function) if id(node) in alone else None
                     if through is None or any(_ends_early(each.loop) for each in through):
                         return None
                     for each in through:
