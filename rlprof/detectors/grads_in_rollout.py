@@ -45,6 +45,11 @@ report lists."""
 
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
 
+_BESIDE: Final = re.compile(
+    r"\bregister_(module_)?(forward|backward|full_backward)(_pre)?_hook\b|\bf_locals\b"
+)
+"""Ways to a part of a network's answer that no name leads to: hooks of its layers, names of a caller's."""
+
 DRAWING_REMOVABLE: Final = calibrated(
     Range(0.0, 0.2),
     unit="part of the calls of torch.distributions",
@@ -71,7 +76,7 @@ RECORDING: Final = 0.2
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    if any(map(switches_off_for_good, profile.sources.values())):
+    if any(map(switches_off_for_good, profile.sources.values())) or _is_taken_beside(profile):
         return
     search = _Search(profile)
     found = ((entry, search.dropping_line(entry)) for entry in search.graphs.calls())
@@ -93,6 +98,14 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         fix="with torch.no_grad(): (or torch.inference_mode()) around "
         + ("the rollout, or as decorator of the function that acts." if acts else "these calls."),
         confidence=Confidence.MEASURED,
+    )
+
+
+def _is_taken_beside(profile: Profile) -> bool:
+    """Tell whether the program may learn from answers without being given them; torch itself defines what others do it by."""
+    return any(
+        installed_package(file) != "torch" and _BESIDE.search(text)
+        for file, text in profile.sources.items()
     )
 
 

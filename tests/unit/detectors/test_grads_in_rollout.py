@@ -92,6 +92,26 @@ def test_silent_where_gradients_are_off_or_may_be_needed(before, after):
     assert found(a_training(6.0), DQN.text.replace(before, after)) == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "net[1].register_forward_hook(keep)",
+        "net.register_forward_pre_hook(keep)",
+        "torch.nn.modules.module.register_module_forward_hook(keep)",
+        "net.register_full_backward_hook(keep)",
+        "kept.append(sys._getframe(1).f_locals['values'])",
+    ],
+)
+def test_silent_where_something_beside_the_stack_may_keep_a_part_of_the_answer(line: str):
+    assert found(a_training(6.0), f"{DQN.text}\n{line}\n") == []
+
+
+def test_torch_itself_has_hooks():
+    module = Script(CALL.partition(":")[0], "def register_forward_hook(self, hook): ...\n")
+
+    assert len(detect(DETECTOR, a_training(6.0), DQN, module)) == 1
+
+
 TARGETS = Script(
     "td.py",
     """
