@@ -206,14 +206,26 @@ class _Search:
     def _keeps_inside(self, entry: int) -> bool:
         """Tell whether the network keeps a part of its own answer: it may be what is learned from."""
         return any(
-            self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
+            self._keeps_at(node)
             for node in self._tree.subtree(entry)
-            if self.graphs.lines.is_yours(frame := self._tree.frame(node))
-            for callee in {
-                self._called(child)
-                for child in self._tree.children(node)
-                if not _finds_a_layer(self._tree.frame(child))
-            }
+            if self.graphs.lines.is_yours(self._tree.frame(node))
+        )
+
+    def _keeps_at(self, node: int) -> bool:
+        frame = self._tree.frame(node)
+        # A layer is given what the layers before it made.
+        if last_name(frame.function) == "forward" and self._uses.keeps_given(
+            frame.file, frame.line
+        ):
+            return True
+        callees = {
+            self._called(child)
+            for child in self._tree.children(node)
+            if not _finds_a_layer(self._tree.frame(child))
+        }
+        return any(
+            self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
+            for callee in callees
         )
 
     def _called(self, node: int) -> str:

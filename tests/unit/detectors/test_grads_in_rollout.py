@@ -269,6 +269,22 @@ def test_silent_where_the_network_keeps_what_is_learned_from():
 
 
 @pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("seen.append(x); return x", False),
+        ("self.penalty = x.pow(2).mean(); return x", False),
+        ("seen.append(x.detach()); return x", True),
+        ("self.calls += 1; y = (x - x.mean()) / self.scale; return y", True),
+    ],
+)
+def test_a_layer_of_the_programs_may_keep_what_passes_through_it(body: str, is_told: bool):
+    layer = Script("tap.py", f"class Tap(Module):\n    def forward(self, x):\n        {body}")
+    run = a_training(6.0).spends(0.1, ASKING, ACT, CALL, CALL, "tap.py:3 Tap.forward")
+
+    assert bool(detect(DETECTOR, run, DQN, layer)) is is_told
+
+
+@pytest.mark.parametrize(
     ("below", "is_told"),
     [
         pytest.param(
