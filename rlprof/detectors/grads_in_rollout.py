@@ -45,6 +45,11 @@ report lists."""
 
 _FROZEN: Final = re.compile(r"requires_grad(_\(|\s*=\s*)False")
 
+_BESIDE: Final = re.compile(
+    r"\bregister_(module_)?(forward|backward|full_backward)(_pre)?_hook\b|\bf_locals\b"
+)
+"""Ways to a part of a network's answer that no name leads to: hooks of its layers, names of a caller's."""
+
 DRAWING_REMOVABLE: Final = calibrated(
     Range(0.0, 0.2),
     unit="part of the calls of torch.distributions",
@@ -71,7 +76,7 @@ RECORDING: Final = 0.2
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    if any(map(switches_off_for_good, profile.sources.values())):
+    if any(map(switches_off_for_good, profile.sources.values())) or _is_taken_beside(profile):
         return
     search = _Search(profile)
     found = ((entry, search.dropping_line(entry)) for entry in search.graphs.calls())
@@ -93,6 +98,14 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         fix="with torch.no_grad(): (or torch.inference_mode()) around "
         + ("the rollout, or as decorator of the function that acts." if acts else "these calls."),
         confidence=Confidence.MEASURED,
+    )
+
+
+def _is_taken_beside(profile: Profile) -> bool:
+    """Tell whether the program may learn from answers without being given them; torch itself defines what others do it by."""
+    return any(
+        installed_package(file) != "torch" and _BESIDE.search(text)
+        for file, text in profile.sources.items()
     )
 
 
@@ -193,14 +206,26 @@ class _Search:
     def _keeps_inside(self, entry: int) -> bool:
         """Tell whether the network keeps a part of its own answer: it may be what is learned from."""
         return any(
-            self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
+            self._keeps_at(node)
             for node in self._tree.subtree(entry)
-            if self.graphs.lines.is_yours(frame := self._tree.frame(node))
-            for callee in {
-                self._called(child)
-                for child in self._tree.children(node)
-                if not _finds_a_layer(self._tree.frame(child))
-            }
+            if self.graphs.lines.is_yours(self._tree.frame(node))
+        )
+
+    def _keeps_at(self, node: int) -> bool:
+        frame = self._tree.frame(node)
+        # A layer is given what the layers before it made.
+        if last_name(frame.function) == "forward" and self._uses.keeps_given(
+            frame.file, frame.line
+        ):
+            return True
+        callees = {
+            self._called(child)
+            for child in self._tree.children(node)
+            if not _finds_a_layer(self._tree.frame(child))
+        }
+        return any(
+            self._uses.at(frame.file, frame.line, callee, strangers_keep=False) is GraphUse.KEPT
+            for callee in callees
         )
 
     def _called(self, node: int) -> str:

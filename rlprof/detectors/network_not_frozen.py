@@ -40,17 +40,18 @@ LOOKS: Final = 2
 LOOKS_IN_FORWARD: Final = 4
 """The same in a ``forward``, which several networks may share."""
 
-_MOVES_BY_HAND: Final = re.compile(
+_USES_GRADIENTS: Final = re.compile(
     r"\.grad\b|autograd\.grad|vector_to_parameters|\.data\b|\b(deepspeed|apex)\b"
+    r"|\bregister_(hook|multi_grad_hook|post_accumulate_grad_hook|(module_)?(full_)?backward(_pre)?_hook)\b"
 )
-"""Ways to change a parameter that neither an optimizer nor torch's count of changes tells of."""
+"""Ways to change a parameter that neither an optimizer nor torch's count of changes tells of, and hooks that are given gradients."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
     search = _Search(profile)
     if any(
-        origin_of_file(file) is Origin.YOURS and _MOVES_BY_HAND.search(text)
+        origin_of_file(file) is Origin.YOURS and _USES_GRADIENTS.search(text)
         for file, text in profile.sources.items()
     ):
         return

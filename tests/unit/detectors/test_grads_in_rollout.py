@@ -92,6 +92,26 @@ def test_silent_where_gradients_are_off_or_may_be_needed(before, after):
     assert found(a_training(6.0), DQN.text.replace(before, after)) == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "net[1].register_forward_hook(keep)",
+        "net.register_forward_pre_hook(keep)",
+        "torch.nn.modules.module.register_module_forward_hook(keep)",
+        "net.register_full_backward_hook(keep)",
+        "kept.append(sys._getframe(1).f_locals['values'])",
+    ],
+)
+def test_silent_where_something_beside_the_stack_may_keep_a_part_of_the_answer(line: str):
+    assert found(a_training(6.0), f"{DQN.text}\n{line}\n") == []
+
+
+def test_torch_itself_has_hooks():
+    module = Script(CALL.partition(":")[0], "def register_forward_hook(self, hook): ...\n")
+
+    assert len(detect(DETECTOR, a_training(6.0), DQN, module)) == 1
+
+
 TARGETS = Script(
     "td.py",
     """
@@ -246,6 +266,22 @@ def test_silent_where_the_network_keeps_what_is_learned_from():
     )
 
     assert found(a_training(6.0), keeping) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("seen.append(x); return x", False),
+        ("self.penalty = x.pow(2).mean(); return x", False),
+        ("seen.append(x.detach()); return x", True),
+        ("self.calls += 1; y = (x - x.mean()) / self.scale; return y", True),
+    ],
+)
+def test_a_layer_of_the_programs_may_keep_what_passes_through_it(body: str, is_told: bool):
+    layer = Script("tap.py", f"class Tap(Module):\n    def forward(self, x):\n        {body}")
+    run = a_training(6.0).spends(0.1, ASKING, ACT, CALL, CALL, "tap.py:3 Tap.forward")
+
+    assert bool(detect(DETECTOR, run, DQN, layer)) is is_told
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,48 @@ def test_what_may_be_differentiated_is_kept(body):
 
 
 @pytest.mark.parametrize(
+    "seen",
+    [
+        "callback.on_step(locals())",
+        "callback.update(**vars())",
+        "losses.append(eval(formula))",
+        "exec(step)",
+        "tell(sys._getframe())",
+        "tell(inspect.currentframe())",
+    ],
+)
+def test_what_is_handed_on_by_no_name_is_kept(seen: str):
+    assert use("q = net(obs)", "action = q.argmax().item()", seen) is GraphUse.KEPT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ("settings = locals(); q = net(obs)", "action = q.argmax().item()"),
+        ("action = net(obs).argmax().item()", "callback.on_step(locals())"),
+        ("q = net(obs)", "q = q.argmax().item()", "callback.on_step(locals())"),
+        ("q = net(obs)", "action = q.argmax().item()", "net.eval(); seen = vars(env)"),
+    ],
+)
+def test_names_without_a_part_of_the_graph_hand_nothing_on(body):
+    assert use(*body) is GraphUse.DROPPED
+
+
+def test_a_function_of_the_programs_may_be_called_eval():
+    text = """
+def eval(env):
+    return env.score
+
+def act(net, obs):
+    q = net(obs)
+    score = eval(env)
+    return q.argmax().item()
+"""
+
+    assert graph_use(text, 6) is GraphUse.DROPPED
+
+
+@pytest.mark.parametrize(
     ("callee", "body"),
     [
         ("get", ("logits, value, h = net.get(obs, h)", "loss = value.mean()", "loss.backward()")),

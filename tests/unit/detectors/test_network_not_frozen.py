@@ -101,6 +101,13 @@ def test_silent_where_the_program_moves_parameters_by_hand(more: str):
     assert found(a_training(), RND.text + "\n" + more) == []
 
 
+@pytest.mark.parametrize(
+    "hook", ["layer.register_full_backward_hook(keep)", "weight.register_hook(norms.append)"]
+)
+def test_silent_where_a_hook_is_given_the_gradients(hook: str):
+    assert found(a_training(), f"{RND.text}\n{hook}\n") == []
+
+
 def test_silent_where_a_network_that_nobody_saw_is_asked_on_the_same_line():
     assert found(a_training(), RND.text.replace("(seen)\n", "(seen) - heads[0](seen)\n", 1)) == []
 

@@ -59,6 +59,11 @@ _BUILTINS: Final = _CUTTING_BUILTINS | frozenset(
     {"zip", "enumerate", "list", "tuple", "dict", "set", "sum", "max", "min", "sorted", "reversed"}
     | {"abs", "iter", "next", "range", "any", "all", "getattr", "pow", "divmod"}
 )
+_READING_NAMES: Final = frozenset(
+    {"locals", "globals", "eval", "exec", "sys._getframe", "inspect.currentframe", "inspect.stack"}
+)
+"""Functions that give all names of whoever calls them, or may read any of them."""
+
 _PURE_MODULES: Final = (
     ARRAY_MODULES | FUNCTIONAL | {"math", "itertools", "copy", "einops", "random", "operator"}
 )
@@ -154,6 +159,17 @@ def is_of_a_known_module(call: ast.Call) -> bool:
 def reads_only(call: ast.Call) -> bool:
     """Tell a built-in function that gives a number or a text."""
     return isinstance(call.func, ast.Name) and stands_for(call.func) in _CUTTING_BUILTINS
+
+
+def reads_all_names(call: ast.Call) -> bool:
+    """Tell what may have the value of any name here: ``callback.on_step(locals())``."""
+    match call.func:
+        case ast.Name() as function:
+            name = stands_for(function)
+            return name in _READING_NAMES or (name == "vars" and not (call.args or call.keywords))
+        case ast.Attribute(value=ast.Name() as module, attr=function):
+            return f"{stands_for(module)}.{function}" in _READING_NAMES
+    return False
 
 
 def differentiates(call: ast.Call) -> bool:

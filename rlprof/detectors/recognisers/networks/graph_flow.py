@@ -18,6 +18,7 @@ from rlprof.detectors.recognisers.networks.graph_asked import (
     is_of_a_known_module,
     last_name_of,
     owner,
+    reads_all_names,
     reads_only,
 )
 from rlprof.syntax.module import called_name, variables_read
@@ -329,6 +330,9 @@ class Flow:
         held = [argument for argument in given if self._holds(argument)]
         function_holds = not isinstance(function, ast.Attribute) and self._holds(function)
         if (receiver or held) and differentiates(call):
+            self._keep()
+        # A program may have a function of its own that is called eval.
+        if self._held and reads_all_names(call) and self._of_call(call, False, (), True) is None:
             self._keep()
         if held and name in STORES:
             return self._stores(function)

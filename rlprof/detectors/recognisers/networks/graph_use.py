@@ -65,6 +65,17 @@ class GraphUses:
             self._at[key] = self._look_at(*key)
         return self._at[key]
 
+    def keeps_given(self, file: str, line: int) -> bool:
+        """Tell whether the function of ``line`` keeps a part of what it is given; functions that nothing is known of keep nothing."""
+        module = parse(self._sources.get(file, ""))
+        statement = module.statement_at(line) if module else None
+        if module is None or statement is None or statement.function is None:
+            return True
+        self._entered = 0
+        own = OwnFunction(statement.function, module, file)
+        given = positional_of(own.function.node)[int(own.is_method) :]
+        return self._within(own, frozenset(given), strangers_keep=False) is GraphUse.KEPT
+
     def _look_at(self, file: str, line: int, callee: str, strangers_keep: bool) -> GraphUse:
         module = parse(self._sources.get(file, ""))
         calls = module.statements_at(line) if module else ()
