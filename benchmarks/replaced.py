@@ -26,14 +26,15 @@ def tensors_of_lists() -> Iterator[Replacement]:
             lambda items=items: torch.tensor(items),
             lambda items=items: torch.as_tensor(np.array(items)),
         )
-    for length in (128, 2048):
+    for length in (5, 16, 64, 128, 2048):
         numbers = np.random.randn(length).tolist()
-        yield Replacement(
-            "tensor-from-list",
-            f"{length} floats",
-            lambda numbers=numbers: torch.tensor(numbers),
-            lambda numbers=numbers: torch.as_tensor(np.array(numbers, dtype=np.float32)),
-        )
+        for dtype in (None, torch.float32):
+            yield Replacement(
+                "tensor-from-list",
+                f"{length} floats, {dtype or 'no dtype'}",
+                lambda numbers=numbers, dtype=dtype: torch.tensor(numbers, dtype=dtype),
+                lambda numbers=numbers: torch.as_tensor(np.array(numbers, dtype=np.float32)),
+            )
     for length in (64, 2048):
         tensors = [torch.randn(4) for _ in range(length)]
         whole = torch.stack(tensors)

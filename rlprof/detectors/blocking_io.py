@@ -41,8 +41,8 @@ interpreter for a part of its time."""
 _FIXES: Final[Mapping[Access, str]] = {
     Access.REMOTE: "Hand the requests to a thread through a queue.Queue, or gather them and send one "
     "per rollout.",
-    Access.READ: "Read the files once before the loop and keep their data in memory; what does not "
-    "fit, read ahead in a thread or in DataLoader workers.",
+    Access.READ: "Read the files once before the loop and keep their data in memory, as well as what the training itself writes to them. "
+    "What does not fit, read ahead in a thread or in DataLoader workers.",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -100,8 +101,8 @@ class PaddedBatches:
 
     padding: Padding
     place: Line
-    lengths: frozenset[int]
-    """Those of sequences that were seen; none where nobody looked."""
+    lengths: Counter[int]
+    """Those of sequences that were seen, with how often; none where nobody looked."""
     width: int | None
     """To which they are filled up, if that was seen."""
     nodes: set[int] = field(default_factory=set)
@@ -110,8 +111,15 @@ class PaddedBatches:
     @property
     def middle(self) -> float | None:
         """The middle one of the lengths; None where too few were seen."""
-        are_enough = len(self.lengths) >= FEWEST_SEEN or self.lengths == {self.width}
-        return median(self.lengths) if are_enough else None
+        are_enough = len(self.lengths) >= FEWEST_SEEN or [*self.lengths] == [self.width]
+        return median(self.lengths.elements()) if are_enough else None
+
+    @property
+    def have_full_ones(self) -> bool:
+        """True if they are windows of a fixed length that was not seen to be longer than all of them: the longest of a batch is full then."""
+        if not self.padding.is_window:
+            return False
+        return not self.lengths or self.width is None or max(self.lengths) >= self.width
 
 
 def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
@@ -129,12 +137,12 @@ def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
         place = Line(padding.file, padding.line, padding.function.qualname)
         width = _width(padding, values)
         key = (padding.file, padding.function.qualname)
-        found.setdefault(key, PaddedBatches(padding, place, frozenset(), width))
+        found.setdefault(key, PaddedBatches(padding, place, Counter(), width))
     for batches in found.values():
         around = _around(batches.padding, modules)
-        batches.lengths |= _lengths(batches.padding, around, modules, values)
+        batches.lengths += _lengths(batches.padding, around, modules, values)
         batches.nodes.update(_updates(profile, lines, around))
-    return [each for each in found.values() if each.nodes]
+    return [each for each in found.values() if each.nodes and not each.have_full_ones]
 
 
 def _width(padding: Padding, values: Values) -> int | None:
@@ -151,8 +159,8 @@ def _lengths(
     around: set[_Function],
     modules: Mapping[str, SourceModule],
     values: Values,
-) -> frozenset[int]:
-    """Return the lengths of sequences that were seen, where they are filled up and where they are handed over for that."""
+) -> Counter[int]:
+    """Return the lengths of sequences that were seen, with how often, where they are filled up and where they are handed over for that."""
     own = (padding.file, padding.function.qualname, ast.unparse(padding.sequence))
     texts = set() if padding.is_longer_when_seen else {own}
     texts |= {
@@ -163,9 +171,7 @@ def _lengths(
         for operand in looked_at(module, function.first_line)
     }
     seen = (values.within(file, name).get(text) for file, name, text in texts)
-    return frozenset(
-        size for value in seen if value is not None for size in (*value.lengths, *value.counts)
-    )
+    return sum((value.looks_by_length for value in seen if value is not None), Counter())
 
 
 def _around(padding: Padding, modules: Mapping[str, SourceModule]) -> set[_Function]:

@@ -22,6 +22,7 @@ from rlprof.detectors.recognisers.networks.env_loops import (
     rows_of_each,
 )
 from rlprof.detectors.recognisers.networks.one_row import OneRow, works_on_tensors
+from rlprof.detectors.recognisers.networks.own_networks import OwnNetworks
 from rlprof.detectors.recognisers.networks.recorded_graphs import asks_network
 from rlprof.libraries.base import EVERYTHING
 from rlprof.libraries.known import files_of
@@ -155,6 +156,7 @@ class _Search(SteadySearch):
         self._loops = {file: loops for file, loops in self._loops.items() if loops}
         self._torch: dict[int, bool] = {}
         self._rows = OneRow(self.tree, self.lines, self.values)
+        self._own = OwnNetworks(self.lines, self.values, self.sources, self._calls_framework)
         for file in profile.sources:
             seen = self._loops_seen(file)
             if seen:
@@ -191,7 +193,10 @@ class _Search(SteadySearch):
             for call in calls_of_turns(statement.walk() if statement else ())
             if (call.lineno, call.col_offset) in loop[0].calls
         ]
-        if any(is_of_its_own(call, loop[0].targets) for call in calls):
+        targets = loop[0].targets
+        if any(is_of_its_own(call, targets) for call in calls):
+            return
+        if self._own.are_asked(node, targets):
             return
         if loop[0].length is not None:
             if self._rows.is_asked(node):

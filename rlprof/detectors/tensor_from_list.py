@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
@@ -26,10 +27,31 @@ REMOVABLE: Final = calibrated(
     Range(0.75, 0.97),
     unit="part of the line's time",
     source="benchmarks/replacements.py, torch 2.13: of 32 arrays of 4 36 µs and 5.4, of 128 134 "
-    "and 16, of 128 arrays of 64 831 and 16; of 128 floats 15 and 3.9, of 2 048 210 and 33",
+    "and 16, of 128 arrays of 64 831 and 16",
     date="2026-11-21",
 )
-"""Part that ``torch.as_tensor(np.array(items))`` saves."""
+"""Part that ``torch.as_tensor(np.array(items))`` saves where the list holds arrays."""
+
+FEW_NUMBERS: Final = 64
+"""Numbers of Python's in a list, up to which the call itself takes most of what is left."""
+
+OF_FEW_NUMBERS: Final = calibrated(
+    Range(0.3, 0.7),
+    unit="part of the line's time",
+    source="benchmarks/replacements.py, torch 2.13: of 5 floats 4.2 µs and 2.4, of 16 5.7 and 2.8, of 64 12.6 and 4.1; where dtype is given "
+    "3.7, 4.4 and 7.0 in place of the first",
+    date="2026-11-30",
+)
+"""The same of up to as many numbers of Python's."""
+
+OF_NUMBERS: Final = calibrated(
+    Range(0.55, 0.9),
+    unit="part of the line's time",
+    source="benchmarks/replacements.py, torch 2.13: of 128 floats 22.5 µs and 5.2, of 2 048 299 and 43; where dtype is given 12.1 and 134 in "
+    "place of the first",
+    date="2026-11-30",
+)
+"""The same of more."""
 
 MIN_SHARE_BESIDE: Final = 0.05
 """Least share of the critical time, of a line that calls something else, too, while the list itself was not seen."""
@@ -55,16 +77,24 @@ class _LinesOfKind(LineTime):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self.shared: set[int] = set()
-        """Nodes of lines that call something else, too."""
+        self.by_part: dict[Range, set[int]] = defaultdict(set)
+        """Nodes by the part that goes."""
         self.seen: dict[Line, TensorOfList] = {}
 
     def add_line(self, node: int, us: int, made: TensorOfList) -> None:
         line = self.lines.line(node)
         self.add(line, us, [node])
         self.seen[line] = made
-        if not made.is_alone:
-            self.shared.add(node)
+        self.by_part[_removable(made)].add(node)
+
+
+def _removable(made: TensorOfList) -> Range:
+    part = STACKED if made.is_stacked else REMOVABLE
+    if made.plain:
+        part = OF_FEW_NUMBERS if made.plain <= FEW_NUMBERS else OF_NUMBERS
+    if made.is_alone:
+        return part
+    return Range(min(part.low, BESIDE_OTHERS.low), min(part.high, BESIDE_OTHERS.high))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -73,16 +103,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
         yield _finding(
             made,
             title="a tensor is made of a list, item by item",
-            removable=REMOVABLE,
-            fix="Make one array first, torch.as_tensor(np.array(items)), or write into an array made once "
-            "(buffer[t] = observation) and use torch.from_numpy(buffer).",
+            fix="Make one array first, torch.as_tensor(np.array(items, np.float32)), of the type that the tensor is to have, or write into "
+            "an array made once (buffer[t] = observation) and use torch.from_numpy(buffer).",
             confidence=Confidence.MEASURED,
         )
     if stacked.is_worth(MIN_SHARE_STACKED):
         yield _finding(
             stacked,
             title="long lists of tensors are put together often",
-            removable=STACKED,
             fix="Put each list together once, when it is complete, and index the tensor where a part is needed "
             "(in every minibatch, say). Or write rows into an array made once, buffer[t] = row, and use torch.from_numpy(buffer).",
             confidence=Confidence.BOUNDED,
@@ -122,19 +150,13 @@ def _finding(
     found: _LinesOfKind,
     *,
     title: str,
-    removable: Range,
     fix: str,
     confidence: Confidence,
 ) -> Finding:
-    beside = Range(min(removable.low, BESIDE_OTHERS.low), BESIDE_OTHERS.high)
     several = "those lines themselves" if len(found.weights) > 1 else "that line itself"
     return Finding(
         title=f"{title} ({found.place})",
-        savings=tuple(
-            Saving(frozenset(nodes), part)
-            for nodes, part in ((found.nodes - found.shared, removable), (found.shared, beside))
-            if nodes
-        ),
+        savings=tuple(Saving(frozenset(nodes), part) for part, nodes in found.by_part.items()),
         locations=found.locations,
         evidence=(
             found.share_spent(f"on {several}"),

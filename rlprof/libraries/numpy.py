@@ -44,8 +44,8 @@ _NORMAL_VECTOR: Final = SlowCall(
 )
 _IDENTITY: Final = SlowCall(
     "an identity matrix is made for a few rows",
-    "Make it once (rows = np.eye(n)) and take rows[i], or set one number of np.zeros(n). A linear function of such a row is a look-up: "
-    "weights[i] in place of weights @ row.",
+    "Make it once (rows = np.eye(n)) and take rows[i], rows[i].copy() where the row is written to, or set one number of np.zeros(n). "
+    "A linear function of such a row is a look-up: weights[i] in place of weights @ row.",
     Range(0.9, 1.0),
     for_items=True,
 )

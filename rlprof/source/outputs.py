@@ -14,10 +14,10 @@ from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import Values, callee, value_of
-from rlprof.syntax.bound_inputs import only_value, values_assigned
+from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assigned
 from rlprof.syntax.imports import NUMPY, full_name, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import arguments_of, given_to
+from rlprof.syntax.nodes import arguments_of, calls_in, defaults_of, given_to
 from rlprof.syntax.origin import Origin, origin_of_file
 
 Kind = TypeVar("Kind")
@@ -94,6 +94,8 @@ def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> 
     if called.is_yours or is_conversation(call, known) or _answers(call, known, module):
         return None
     if _asks_a_database(call, module):
+        return None
+    if called_name(call) in _OF_A_DATABASE | {"commit"} and keeps_databases_in_memory(module):
         return None
     if sink := _by_function(called.name, call, known):
         return sink
@@ -189,6 +191,8 @@ def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule
         return Access.READ
     if package == "io" and last in _METHODS_OF_FILES and "StringIO" not in function:
         return Access.READ
+    if package == "sqlite3" and keeps_databases_in_memory(module):
+        return None
     if package == "sqlite3" and (_FETCHES.fullmatch(called.name) or _asks_a_database(call, module)):
         return Access.READ
     return None if called.is_seen else _opened_by_name(call, module)
@@ -205,6 +209,29 @@ def _asks_a_database(call: ast.Call, module: SourceModule) -> bool:
         ):
             return _ASKS_A_DATABASE.match(text) is not None
     return False
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def keeps_databases_in_memory(module: SourceModule) -> bool:
+    """Tell whether all databases of sqlite's that a file opens are in memory: ``sqlite3.connect(":memory:")``."""
+    opened = [
+        call.args[0] if call.args else call
+        for call in calls_in(module.tree)
+        if full_name(call.func, module.imports) == "sqlite3.connect"
+    ]
+    return bool(opened) and all(_is_memory(path, module) for path in opened)
+
+
+def _is_memory(path: ast.expr, module: SourceModule) -> bool:
+    """Tell whether a path is ``:memory:`` as written, or the default of an argument that nobody in the file gives."""
+    function = module.function_at(path.lineno)
+    if isinstance(path, ast.Name) and function is not None:
+        default = defaults_of(function.node.args).get(path.id)
+        calls = (call for call in calls_in(module.tree) if called_name(call) == function.node.name)
+        is_given = any(path.id in (arguments_given(module, call, function) or ()) for call in calls)
+        path = path if default is None or is_given else default
+    text = _text_of(path, module)
+    return isinstance(text, ast.Constant) and text.value == ":memory:"
 
 
 def _text_of(expression: ast.expr, module: SourceModule) -> ast.expr | None:

@@ -14,7 +14,17 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from rlprof.source.old_generators import draws_without_replacement
+from rlprof.source.draws import (
+    APPENDS,
+    DRAWS,
+    MAKERS,
+    RECKONING,
+    appended_to,
+    draws_indices,
+    is_permutation,
+    makes_array,
+)
+from rlprof.source.row_loops import row_loops
 from rlprof.syntax.imports import NUMPY, TORCH, own_name, root_name
 from rlprof.syntax.module import (
     PARSED_FILES,
@@ -24,12 +34,8 @@ from rlprof.syntax.module import (
     parse,
     receiver,
 )
-from rlprof.syntax.nodes import assigned, calls_in, names_in, nodes_in
+from rlprof.syntax.nodes import calls_in, names_in, nodes_in
 
-_MAKERS: Final = frozenset(
-    {"array", "asarray", "stack", "vstack", "hstack", "concatenate", "cat", "fromiter"}
-    | {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "LongTensor", "BoolTensor"}
-)
 _BY_ROW: Final = frozenset({"cat", "stack"})
 """Functions of torch: a tensor for each transition costs several times what an array or a tuple does."""
 
@@ -39,26 +45,8 @@ _MEMORY: Final = re.compile(
     re.IGNORECASE,
 )
 
-
-_DRAWS: Final = frozenset(
-    {"sample", "choice", "choices", "permutation", "randperm", "randint", "integers", "randrange"}
-)
-"""Names of what is called where something is drawn: most functions need not be looked at."""
-
-_ANY_DRAWS: Final = _DRAWS | {"random", "randbelow", "rand", "uniform"}
-"""The same with what draws numbers, of which places in a container may be reckoned."""
-
-_WHOLE_NUMBERS: Final = frozenset({"integers", "randint", "randrange"})
-
-_APPENDS: Final = frozenset({"append"})
-
-_ACTS: Final = frozenset({"step", "reset", "backward", "act", "send", "recv"})
-"""Calls that a loop which only puts a batch together does not make."""
-
-_RECKONING: Final = frozenset(
-    {"len", "int", "float", "round", "abs", "min", "max", "floor", "ceil"}
-)
-"""Calls by which a place in a container is reckoned, and nothing is drawn."""
+_ANY_DRAWS: Final = DRAWS | {"random", "randbelow", "rand", "uniform"}
+"""Those with what draws numbers, of which places in a container may be reckoned."""
 
 
 class SamplingPart(Enum):
@@ -87,8 +75,8 @@ def find_replay_lines(text: str, drawing: frozenset[str]) -> Mapping[int, Replay
     for statements in _functions_that_call(_ANY_DRAWS | drawing, text):
         for statement, line in _follow(statements, drawing):
             found |= dict.fromkeys(statement.lines, line)
-    for statements in _functions_that_call(_APPENDS, text):
-        for lines in _row_loops(statements):
+    for statements in _functions_that_call(APPENDS, text):
+        for lines in row_loops(statements):
             found |= dict.fromkeys(lines, ReplayLine(SamplingPart.LOOP, of_tensors=False))
     return found
 
@@ -143,71 +131,6 @@ def _follow(
             yield statement, ReplayLine(part, _joins_tensors(statement))
 
 
-def _row_loops(statements: list[Statement]) -> Iterator[range]:
-    """Yield the lines of loops that draw a place, or go through places, take the row that is there and append what it holds to lists, of
-    which arrays are made afterwards.
-    """
-    for loop in statements:
-        node = loop.node
-        if not isinstance(node, ast.For):
-            continue
-        inside = list(ast.walk(node))
-        places = {
-            target.id
-            for part in inside
-            if isinstance(part, ast.Assign) and _draws_one(part.value)
-            for target in nodes_in(*part.targets)
-            if isinstance(target, ast.Name)
-        }
-        takes = _takes_rows(node) or any(
-            isinstance(part, ast.Subscript) and not places.isdisjoint(names_in(part.slice))
-            for part in inside
-        )
-        lists = {
-            name for part in inside if isinstance(part, ast.stmt) and (name := _appended_to(part))
-        }
-        acts = any(isinstance(part, ast.Call) and called_name(part) in _ACTS for part in inside)
-        end = node.end_lineno or node.lineno
-        makes = any(
-            _makes(part) and not lists.isdisjoint(names_in(part))
-            for statement in statements
-            if statement.first_line > end
-            for part in statement.calls()
-        )
-        if takes and makes and not acts:
-            yield range(node.lineno, end + 1)
-
-
-def _takes_rows(loop: ast.For) -> bool:
-    """Tell whether it goes through places, and unpacks what a container has at each: ``for i in places: obs, action = rows[i]``.
-
-    Agents are gone through like that as well, but each of their rows is one thing: ``rows.append(observations[name])``.
-    """
-    if not isinstance(loop.target, ast.Name):
-        return False
-    place = loop.target.id
-    rows: set[str] = set()
-    for each in (found for part in ast.walk(loop) for found in assigned(part)):
-        is_row = (
-            isinstance(each.value, ast.Subscript) and names_in(each.value.slice) == {place}
-        ) or (isinstance(each.value, ast.Name) and each.value.id in rows)
-        if is_row and each.is_unpacked:
-            return True
-        if is_row and isinstance(each.target, ast.Name):
-            rows.add(each.target.id)
-    return False
-
-
-def _draws_one(value: ast.expr) -> bool:
-    """Tell whether it draws one whole number: ``rng.integers(n)``, ``random.randrange(n)``."""
-    return (
-        isinstance(value, ast.Call)
-        and called_name(value) in _WHOLE_NUMBERS
-        and 0 < len(value.args) <= 2
-        and not any(keyword.arg == "size" for keyword in value.keywords)
-    )
-
-
 class _DrawnVariables:
     """The variables of a function that hold drawn transitions, in a container of Python's."""
 
@@ -229,12 +152,12 @@ class _DrawnVariables:
                 self._names |= names
             else:
                 self._names -= names
-            if _draws_indices(node.value):
+            if draws_indices(node.value):
                 self._indices |= names
         elif isinstance(node, ast.For) and part is SamplingPart.GATHER:
             # ``for s, a in batch: states.append(s)``: the lists are made of what was drawn.
             self._names |= names_in(node.target)
-        elif (appended := _appended_to(node)) and part is not None:
+        elif (appended := appended_to(node)) and part is not None:
             self._names.add(appended)
         return part
 
@@ -245,19 +168,19 @@ class _DrawnVariables:
             self._is_picking(part) for part in statement.walk()
         ):
             return SamplingPart.DRAW
-        if _appended_to(node) and any(
+        if appended_to(node) and any(
             _is_random_element(argument) for call in calls for argument in call.args
         ):
             return SamplingPart.DRAW
-        if any(_is_permutation(part) for part in statement.walk()):
+        if any(is_permutation(part) for part in statement.walk()):
             return SamplingPart.PERMUTATION
         if isinstance(node, ast.For):
-            only_appends = all(_appended_to(inner) for inner in node.body)
+            only_appends = all(appended_to(inner) for inner in node.body)
             return SamplingPart.GATHER if only_appends and self._mentions(node.iter) else None
-        if _appended_to(node):
+        if appended_to(node):
             return SamplingPart.GATHER if any(self._mentions(call) for call in calls) else None
         gathers = any(
-            called_name(call) in _MAKERS | {"zip", "map"}
+            called_name(call) in MAKERS | {"zip", "map"}
             and any(self._mentions(argument) for argument in call.args)
             for call in calls
         )
@@ -279,7 +202,7 @@ class _DrawnVariables:
             isinstance(node.elt, ast.Subscript)
             and bool(_MEMORY.search(own_name(node.elt.value)))
             and any(
-                (isinstance(part, ast.Name) and part.id in self._indices) or _draws_indices(part)
+                (isinstance(part, ast.Name) and part.id in self._indices) or draws_indices(part)
                 for part in ast.walk(node.generators[0].iter)
             )
         )
@@ -289,10 +212,10 @@ class _DrawnVariables:
         if self._is_picking(value):
             return True
         if isinstance(value, Comprehension):
-            makes = any(_makes(part) for part in calls_in(value))
+            makes = any(makes_array(part) for part in calls_in(value))
             return not makes and self._mentions(value.generators[0].iter)
         if isinstance(value, ast.Call):
-            if _makes(value) or _is_permutation(value):
+            if makes_array(value) or is_permutation(value):
                 return False
             if _is_draw(value) or self._is_call_of_drawing(value):
                 return True
@@ -347,47 +270,11 @@ def _is_random_element(node: ast.expr) -> bool:
         return False
     length = f"len({ast.unparse(node.value)})"
     return any(
-        called_name(part) not in _RECKONING for part in calls_in(node.slice)
+        called_name(part) not in RECKONING for part in calls_in(node.slice)
     ) and length in ast.unparse(node.slice)
-
-
-def _is_permutation(node: ast.AST) -> bool:
-    """``np.random.choice(len(memory), n, replace=False)``, ``np.random.permutation(size)[:n]``."""
-    if isinstance(node, ast.Call) and called_name(node) == "choice":
-        # Of a ``Generator`` it does not shuffle all: 12 µs for 64 out of 100 000.
-        legacy = ast.unparse(node.func) in ("np.random.choice", "numpy.random.choice")
-        return legacy and draws_without_replacement(node)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        value = node.value
-        cut = node.slice.lower is None and node.slice.upper is not None
-        return (
-            cut
-            and isinstance(value, ast.Call)
-            and called_name(value) in ("permutation", "randperm")
-        )
-    return False
-
-
-def _draws_indices(node: ast.AST) -> bool:
-    if _is_permutation(node):
-        return True
-    return isinstance(node, ast.Call) and called_name(node) in _DRAWS and bool(node.args)
-
-
-def _makes(call: ast.Call) -> bool:
-    return called_name(call) in _MAKERS
 
 
 def _joins_tensors(statement: Statement) -> bool:
     return any(
         called_name(part) in _BY_ROW and root_name(part.func) in TORCH for part in statement.calls()
     )
-
-
-def _appended_to(node: ast.stmt) -> str:
-    """The list to which a statement appends, ``states`` in ``states.append(state)``."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and called_name(call) == "append":
-        on = receiver(call)
-        return on.id if isinstance(on, ast.Name) else ""
-    return ""

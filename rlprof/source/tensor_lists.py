@@ -54,6 +54,8 @@ class TensorOfList(NamedTuple):
     """True if a look has told that it is a list."""
     is_stacked: bool = False
     """True if it is a long list of tensors that are put together."""
+    plain: int = 0
+    """Numbers of Python's that it was seen to hold; 0 where it holds numpy's or tensors, or nobody saw."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -111,7 +113,9 @@ def tensor_of_seen_list(statement: Statement, known: Mapping[str, Value]) -> Ten
         if given.type in _LISTS and (given.length or 0) > FEW:
             others = {called_name(other) for other in calls if other is not call} - _CHEAP
             what = f"{ast.unparse(call.args[0])[:60]}, a {given.in_words()}"
-            return TensorOfList(what, not others, is_seen=True)
+            # Each of numpy's numbers is asked by torch what it is, as an array is.
+            plain = 0 if given.items.startswith(("numpy.", "torch.")) else given.leaves
+            return TensorOfList(what, not others, is_seen=True, plain=plain)
     return None
 
 

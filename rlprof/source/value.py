@@ -90,6 +90,17 @@ class Value:
         return frozenset(count for count in told if count is not None)
 
     @property
+    def looks_by_length(self) -> Counter[int]:
+        """Looks that found it so long, by the rows of an array and the elements of a container."""
+        found: Counter[int] = Counter()
+        for look in self._seen:
+            shape, count = shape_of(look.fields), whole_number(look.fields.get("length", ""))
+            found.update(
+                {length: look.looks for length in (*(shape or ())[:1], count) if length is not None}
+            )
+        return found
+
+    @property
     def types(self) -> frozenset[str]:
         """All types that it was seen to have."""
         return frozenset(look.fields.get("type", "") for look in self._seen)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeGuard
 
-from rlprof.syntax.dependencies import assigned_by, assigned_in
+from rlprof.syntax.dependencies import assigned_by
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.nodes import (
@@ -225,7 +225,7 @@ def values_assigned(
 
 
 def only_value(function: Function, name: str) -> ast.expr | None:
-    """Return the value of a variable that is assigned once; None for one of a loop, or that is added to."""
+    """Return the value of a variable that is assigned once, of tuples that are written out its own item; None for one of a loop, or that is added to."""
     nodes = list(ast.walk(function.node))
     stores = [
         node
@@ -233,8 +233,10 @@ def only_value(function: Function, name: str) -> ast.expr | None:
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
     ]
     values = [
-        node.value
+        each.value
         for node in nodes
-        if isinstance(node, ast.Assign) and name in assigned_in(*node.targets)
+        if isinstance(node, ast.Assign)
+        for each in assigned(node)
+        if isinstance(each.target, ast.Name) and each.target.id == name
     ]
     return values[0] if len(stores) == 1 == len(values) else None

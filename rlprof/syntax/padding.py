@@ -47,6 +47,8 @@ class Padding(NamedTuple):
     """True if the sequence itself grows there, so that its length when it is looked at tells nothing."""
     is_count: bool = False
     """True if in place of the sequence there is the number of its steps, which is counted up."""
+    is_window: bool = False
+    """True if the sequence is cut from a longer one, to no more than the width."""
 
 
 def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
@@ -64,7 +66,16 @@ def paddings(modules: Mapping[str, SourceModule]) -> Iterator[Padding]:
                 if sequence is not None and widths.is_fixed(place.width, module, function):
                     line, written = statement.first_line, _written(statement, sequence)
                     width = _in_full(place.width, module, function)
-                    yield Padding(file, function, line, width, written, place.array, place.axis)
+                    yield Padding(
+                        file,
+                        function,
+                        line,
+                        width,
+                        written,
+                        place.array,
+                        place.axis,
+                        is_window=_is_cut(sequence, place.width, function),
+                    )
             for place in _grown(module, statement, function):
                 if widths.is_fixed(place.width, module, function):
                     line, width = statement.first_line, _in_full(place.width, module, function)
@@ -125,6 +136,15 @@ def _in_full(width: ast.expr, module: SourceModule, function: Function) -> ast.e
     values = values_assigned(module, function, width.id) if isinstance(width, ast.Name) else []
     is_setting = len(values) == 1 and isinstance(values[0], ast.Attribute | ast.Constant)
     return values[0] if is_setting else width
+
+
+def _is_cut(sequence: ast.expr, width: ast.expr, function: Function) -> bool:
+    """Tell whether a sequence is a window of a longer one: ``rows[max(0, end - width) : end]``, ``rows[-width:]``."""
+    made = only_value(function, sequence.id) if isinstance(sequence, ast.Name) else sequence
+    if not isinstance(made, ast.Subscript):
+        return False
+    bounds = (part for part in ast.walk(made.slice) if isinstance(part, ast.Slice))
+    return any(ast.dump(part) == ast.dump(width) for each in bounds for part in ast.walk(each))
 
 
 def _written(statement: Statement, sequence: ast.expr) -> ast.expr:

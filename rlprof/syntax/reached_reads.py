@@ -6,19 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from rlprof.syntax.ancestors import parents
-from rlprof.syntax.module import SourceModule
+from rlprof.syntax.module import Comprehension, SourceModule, variables_assigned
 
 
 def is_reached(module: SourceModule, read: ast.Name, assignment: ast.stmt) -> bool:
-    """Tell whether ``read`` may have what ``assignment`` gave its variable: False where another one is sure to come in between."""
+    """Tell whether ``read`` may have what ``assignment`` gave its variable: False where another one is sure to come in between.
+
+    The assignment may be the function around it, for what that is given.
+    """
     above = parents(module)
     node: ast.AST = read
-    while (outer := above.get(node)) is not None:
+    while (outer := above.get(node)) is not None and node is not assignment:
         for before in _before(node, outer):
             if _is_in(assignment, before):
                 return True
             if _assigns(before, read.id):
                 return False
+        if _binds(outer, node, read.id):
+            return False
         if isinstance(outer, ast.For | ast.AsyncFor | ast.While) and _is_in(assignment, outer):
             return True  # In the turn before.
         node = outer
@@ -31,6 +36,16 @@ def _before(node: ast.AST, outer: ast.AST) -> Iterator[ast.stmt]:
         block = getattr(outer, field, None)
         if isinstance(block, list) and isinstance(node, ast.stmt) and node in block:
             yield from reversed(block[: block.index(node)])
+
+
+def _binds(outer: ast.AST, node: ast.AST, name: str) -> bool:
+    """Tell whether ``outer`` is a loop, or a comprehension, each of whose turns gives the variable another value before it comes to ``node``."""
+    match outer:
+        case ast.For(target=target, body=body) | ast.AsyncFor(target=target, body=body):
+            return node in body and name in variables_assigned(target)
+    return isinstance(outer, Comprehension) and any(
+        name in variables_assigned(each.target) for each in outer.generators
+    )
 
 
 def _is_in(assignment: ast.stmt, statement: ast.AST) -> bool:

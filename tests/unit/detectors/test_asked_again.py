@@ -187,6 +187,10 @@ def train(agent):
         (["x = buffer.sample(64)", "y = buffer.sample(64)", "a = net.worth(x)", "b = net.worth(y)"], False),
         (["a = net.worth(self.shifted(obs))", "b = net.worth(self.shifted(obs))"], False),
         (["a = net.worth(*batch)", "b = net.worth(*batch)"], False),
+        (["x, y = obs[env], batch[env]", "a = net.worth(x)", "b = net.worth(y)"], False),
+        (["x, y = obs.float(), obs.float()", "a = net.worth(x)", "b = net.worth(y)"], True),
+        (["x, y = torch.zeros(9), torch.zeros(9)", "x[env], y[env] = obs, batch", "a = net.worth(x[env])", "b = net.worth(y[env])"], False),
+        (["x = obs.float()", "obs[0] = 0", "y = obs.float()", "a = net.worth(x)", "b = net.worth(y)"], False),
         (["a = [net.worth(it) for it in obs]", "b = [net.worth(it) for it in batch]"], False),
     ],
 )  # fmt: skip

@@ -201,3 +201,69 @@ def test_silent_on_what_goes_through_memory_that_others_share_or_a_queue(piece: 
     run = a_plan(4.0, KEPT.at("link.", "plan"), KEPT.at(piece, method)).spends(6.0, ADVANCE)
 
     assert detect(DETECTOR, run, KEPT) == []
+
+
+TRAFFIC = """
+import pickle
+
+def encode(game):
+    return pickle.dumps(game)
+
+def decode(data):
+    return pickle.loads(data)
+
+def check(game, file):
+    assert decode(encode(game)) == game
+    {checked}
+
+class Link:
+    def send(self, game):
+        self.sent = pickle.dumps(game)
+        self.pipe.send_bytes(self.sent)
+
+    def hear(self):
+        {heard}
+        return pickle.loads(self.sent)
+
+def train(game, connection, rows, link):
+    while True:
+        payload = pickle.dumps(game)
+        {between}
+            game = pickle.loads(payload)
+"""
+
+
+def copies_in(piece: str, function: str, **lines: str) -> bool:
+    plain = {"checked": "pass", "heard": "pass", "between": "if True:"}
+    script = Script("traffic.py", TRAFFIC.format(**plain | lines))
+    run = a_plan(4.0, KEPT.at("link.hear()", "plan"), script.at(piece, function))
+    return bool(detect(DETECTOR, run.spends(6.0, ADVANCE), KEPT, script))
+
+
+@pytest.mark.parametrize(
+    ("between", "is_told"),
+    [
+        ("if True:", True),
+        ("for other in rows:", True),
+        ("payload = connection.recv_bytes()\n        if True:", False),
+        ("for payload in rows:", False),
+        ("for (payload,) in rows.execute('SELECT blob'):", False),
+    ],
+)
+def test_a_name_that_stands_for_other_bytes_by_then_is_no_copy(between: str, is_told: bool):
+    assert copies_in("game = pickle.loads", "train", between=between) is is_told
+
+
+@pytest.mark.parametrize(
+    ("checked", "is_told"),
+    [("pass", True), ("decode(encode(file))", True), ("decode(file.read(64))", False)],
+)
+def test_a_function_that_is_given_bytes_from_elsewhere_too_is_no_copy(checked: str, is_told: bool):
+    assert copies_in("return pickle.loads(data)", "decode", checked=checked) is is_told
+
+
+@pytest.mark.parametrize(
+    ("heard", "is_told"), [("pass", True), ("self.sent = self.pipe.recv_bytes()", False)]
+)
+def test_an_attribute_that_holds_what_came_as_well_is_no_copy(heard: str, is_told: bool):
+    assert copies_in("return pickle.loads(self.sent)", "Link.hear", heard=heard) is is_told

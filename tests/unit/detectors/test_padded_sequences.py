@@ -186,3 +186,34 @@ def test_what_is_handed_on_may_be_made_of_what_is_filled_up():
         ),
     )
     assert len(detect(DETECTOR, a_training(), script)) == 1
+
+
+WINDOWS = Script(
+    TRAIN.file,
+    TRAIN.text.replace(
+        "            rows[i, :len(episode)] = episode\n",
+        "            part = episode[max(0, ends[i] - LIMIT) : ends[i]]; "
+        "rows[i, LIMIT - len(part):] = part\n",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_told"), [([], False), ([100, 40], False), ([40, 100], False), ([30, 40], True)]
+)
+def test_windows_of_which_some_are_full_leave_nothing_to_gain(seen: list[int], is_told: bool):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(3.0, UPDATES, ASKS, CALL, GRU).spends(1.0, UPDATES, ASKS, FILLS)
+    run.spends(6.0, UPDATES)
+    if seen:
+        rows = "type=numpy.ndarray shape=16,100,4 dtype=f8"
+        run.sees(FILLS, part=arrays(*seen), rows=rows)
+
+    assert "LIMIT - len(part)" in WINDOWS.text
+    assert bool(detect(DETECTOR, run, WINDOWS)) is is_told
+
+
+def test_the_middle_length_is_that_of_the_looks_and_not_of_the_different_lengths():
+    (finding,) = found(a_training(seen=arrays(100, 20, 100, 40, 100)))
+
+    assert finding.savings[0].removable == Range(0.0, 0.0)

@@ -554,13 +554,32 @@ def test_rows_at_places_that_are_given_are_appended_in_a_loop():
 
 
 @pytest.mark.parametrize(
+    "places",
+    ["rng.choice(self.size, 64)", "drawn"],
+)
+def test_rows_at_drawn_places_are_a_batch_whatever_is_reckoned_of_them(places: str):
+    text = BY_PLACE.text.replace("for i in places", f"for i in {places}")
+    text = text.replace("gains.append(gain)", "gains.append(-gain)")
+    text = text.replace("np.array(obs, copy=True)", "obs[:-1]")
+    text = text.replace(
+        "seen, gains = [], []", "seen, gains, drawn = [], [], rng.permutation(9)[:4]"
+    )
+
+    assert len(encoding(Script("ddpg.py", text))) == 1
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("obs, gain = row", "obs = gain = row"),
         ("return np.array(seen), np.array(gains)", "return seen, gains"),
         ("row = self.rows[i]", "row = self.env.step(self.rows[i])"),
+        (
+            "seen.append(np.array(obs, copy=True))\n            gains.append(gain)",
+            "seen.append((info[i] - obs) / gain)",
+        ),
     ],
-    ids=["one thing of each agent", "no array", "a rollout"],
+    ids=["one thing of each agent", "no array", "a rollout", "features that are scaled"],
 )
 def test_silent_on_loops_over_what_is_no_row_of_a_batch(before: str, after: str):
     assert before in BY_PLACE.text

@@ -7,11 +7,13 @@ from rlprof.detectors.tensor_from_list import (
     DETECTOR,
     MIN_SHARE,
     MIN_SHARE_STACKED,
+    OF_FEW_NUMBERS,
+    OF_NUMBERS,
     REMOVABLE,
     STACKED,
     tensors_of_lists,
 )
-from rlprof.model.finding import Finding
+from rlprof.model.finding import Finding, Range
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import Script, detect, lines_of, ranked
 
@@ -229,3 +231,33 @@ def test_long_lists_of_tensors_that_are_put_together_often():
 )
 def test_silent_for_other_stacks(seconds: float, pile: str, given: str):
     assert a_stacking(seconds, pile=pile, self__seen=given) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "part"),
+    [
+        ("type=list length=16 first.type=float", OF_FEW_NUMBERS),
+        ("type=list length=20 first.type=tuple first.length=2", OF_FEW_NUMBERS),
+        ("type=list length=128 first.type=float", OF_NUMBERS),
+        ("type=list length=16 first.type=numpy.float32", REMOVABLE),
+        (LISTS, REMOVABLE),
+    ],
+)
+def test_numbers_of_pythons_leave_more_to_an_array_than_arrays_do(what, part):
+    script = Script("feed.py", FEED.text.replace("x = T(what); y = net(x)", "x = T(what)"))
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, FEED.at("feed(store)", "main"), script.at("x = T(what)", "feed"))
+    run.spends(6.0, FEED.at("feed(store)", "main"), "net.py:3 forward")
+    run.sees(script.at("x = T(what)", "feed"), T=TENSOR, what=what)
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert [saving.removable for saving in finding.savings] == [part]
+
+
+def test_no_more_goes_beside_other_calls_than_alone():
+    (finding,) = detect(
+        DETECTOR, a_feeding(T=TENSOR, what="type=list length=16 first.type=float"), FEED
+    )
+
+    assert finding.savings[0].removable == Range(BESIDE_OTHERS.low, OF_FEW_NUMBERS.high)

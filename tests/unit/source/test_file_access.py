@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from rlprof.libraries.base import Access
-from rlprof.source.outputs import file_access
+from rlprof.libraries.base import Access, Sink
+from rlprof.source.outputs import file_access, output
 from rlprof.source.value import Value
 from rlprof.syntax.module import parse
 from tests.value_factory import a_value
@@ -78,3 +78,29 @@ def test_a_question_to_a_database_reads(query, told):
     look = "type=builtin_function_or_method function=sqlite3.Connection.execute"
 
     assert access(f'db.execute("{query}")', db__execute=look) is told
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("def main():\n    db = sqlite3.connect(':memory:')", None),
+        ("def main(path=':memory:'):\n    db = sqlite3.connect(path)\n\nmain()", None),
+        ("PLACE = ':memory:'\ndb = sqlite3.connect(PLACE)", None),
+        ("def main(path=':memory:'):\n    db = sqlite3.connect(path)\n\nmain('a.db')", True),
+        ("def main(path):\n    db = sqlite3.connect(path)\n\nmain(':memory:')", True),
+        ("db, other = sqlite3.connect(':memory:'), sqlite3.connect('a.db')", True),
+        ("db = connected()", True),
+    ],
+)
+def test_a_database_in_memory_is_no_file(lines: str, told: bool | None):
+    asking, adding = "db.execute('SELECT * FROM rows')", "db.execute('INSERT INTO rows VALUES (1)')"
+    module = parse(f"import sqlite3\n{lines}\n{asking}\n{adding}\n")
+    assert module is not None
+    look = "type=builtin_function_or_method function=sqlite3.Connection.execute"
+    seen = {"db.execute": a_value(look)}
+    asks, adds = (ast.parse(text, mode="eval").body for text in (asking, adding))
+
+    assert isinstance(asks, ast.Call)
+    assert isinstance(adds, ast.Call)
+    assert file_access(asks, seen, module) == (told and Access.READ)
+    assert output(adds, seen, module) == (told and Sink.SYNCS)

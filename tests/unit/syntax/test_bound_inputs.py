@@ -114,6 +114,7 @@ def test_none_of_what_a_function_gathers(name: str):
     [
         ("pass", {"batch"}),
         ("obs, acts = batch", {"batch"}),
+        ("obs, acts = batch, rows", {"batch"}),
         ("obs = batch['obs']", {"batch['obs']"}),
         ("obs = np.asarray(batch.obs)", {"batch.obs"}),
         ("obs = draw(batch)", None),

@@ -19,6 +19,7 @@ from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given, only_value
+from rlprof.syntax.changed import chain, changed_in_place
 from rlprof.syntax.dependencies import assigned_by
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import (
@@ -31,6 +32,7 @@ from rlprof.syntax.module import (
 from rlprof.syntax.nodes import arguments_of, assigned, with_variables
 from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
 from rlprof.syntax.same_turn import Functions, Watched, together
+from rlprof.syntax.writes import is_changed
 
 _RANDOM: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]dropout\.py$")
 """Layers that answer to each question with another network."""
@@ -284,14 +286,15 @@ def _still_made_of(name: str, function: Function, module: SourceModule) -> ast.e
     targets = [each for node in ast.walk(function.node) for each in assigned(node)]
     if value is None or any(each.is_unpacked and each.value is value for each in targets):
         return None
+    # Two arrays that are made alike and then written to are two.
+    if is_changed(module, function, ast.Name(name)):
+        return None
     read = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    later = [node for node in ast.walk(function.node) if getattr(node, "lineno", 0) >= value.lineno]
     stored = {
-        node.id
-        for node in ast.walk(function.node)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and node.lineno >= value.lineno
+        node.id for node in later if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
+    stored |= {variable.id for each in changed_in_place(later) if (variable := chain(each)[0])}
     calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
     is_computed = all(_computes(call, module) for call in calls)
     return value if is_computed and read.isdisjoint(stored) else None
