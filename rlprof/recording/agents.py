@@ -99,14 +99,17 @@ class AgentServer:
         return self._selector.fileno()
 
     def environment(self, settings: RecordingSettings, given: Mapping[str, str]) -> dict[str, str]:
-        """Return what agents read, less what is for torch; their folder comes before what is ``given`` as ``PYTHONPATH``."""
+        """Return what agents read, less what is for torch; their folder comes before what is ``given`` as ``PYTHONPATH``.
+
+        Where nothing is given it ends in a slash: by that ``sitecustomize`` knows what a program has added to nothing.
+        """
         interval = settings.interval_us or DEFAULT_INTERVAL_US
         theirs = given.get("PYTHONPATH")
         variables = {
             "RLPROF_SOCKET": self.address,
             "RLPROF_TOKEN": self.token,
             "RLPROF_PROBE_US": str(interval if settings.probe else 0),
-            "PYTHONPATH": os.pathsep.join([str(INJECT_DIR), *([theirs] if theirs else [])]),
+            "PYTHONPATH": f"{INJECT_DIR}{os.pathsep}{theirs}" if theirs else f"{INJECT_DIR}/",
         }
         if procfs.yama_restricts():
             variables["RLPROF_TRACER_PID"] = str(os.getpid())

@@ -210,6 +210,89 @@ def test_a_sitecustomize_that_fails_is_told_by_python_as_ever(write, rlprof_run,
     assert result.err.count("broken by hand") == 2
 
 
+@pytest.fixture
+def project(tmp_path):
+    """One whose script needs both the working directory and ``lib`` on the path, and a file that bears the name of a module of Python's."""
+    for folder in ("lib", "scripts", "worlds"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "lib" / "helper.py").write_text("")
+    (tmp_path / "worlds" / "__init__.py").write_text("")
+    (tmp_path / "colorsys.py").write_text("raise ValueError('not the one of Python')\n")
+    (tmp_path / "scripts" / "train.py").write_text("import helper, worlds; print('trained')\n")
+    return tmp_path
+
+
+WITH_AN_EMPTY_ENTRY = {
+    "in front": "PYTHONPATH=$PYTHONPATH:$PWD/lib",
+    "behind": "PYTHONPATH=$PWD/lib:$PYTHONPATH",
+    "in an environment of its own": "env -i PYTHONPATH=$PYTHONPATH:lib",
+}
+
+
+@pytest.mark.parametrize("way", WITH_AN_EMPTY_ENTRY)
+def test_what_is_added_to_no_python_path_leaves_the_working_directory_on_it(
+    project, rlprof_run, way
+):
+    """Without rlprof the value has an empty entry, which is the working directory."""
+    line = f"{WITH_AN_EMPTY_ENTRY[way]} {sys.executable} scripts/train.py"
+
+    result = rlprof_run("--", "sh", "-c", line, env={"PYTHONPATH": ""})
+
+    assert (result.code, result.out) == (0, b"trained\n"), result.err
+
+
+@pytest.mark.usefixtures("project")
+def test_a_worker_whose_path_is_added_to_none_finds_the_working_directory(write, rlprof_run):
+    program = write(
+        """
+        import os, subprocess, sys
+        env = dict(os.environ)
+        env["PYTHONPATH"] = env.get("PYTHONPATH", "") + os.pathsep + os.path.abspath("lib")
+        sys.exit(subprocess.run([sys.executable, "scripts/train.py"], env=env).returncode)
+        """
+    )
+
+    result = rlprof_run(program, env={"PYTHONPATH": ""})
+
+    assert (result.code, result.out) == (0, b"trained\n"), result.err
+
+
+def test_the_working_directory_comes_last_where_it_may_not_have_been_meant(project, rlprof_run):
+    """``${PYTHONPATH:+…}`` has no empty entry, and cannot be told from one that has."""
+    (project / "scripts" / "train.py").write_text(
+        "import colorsys, os, sys; print(sys.path.index(os.getcwd()) - len(sys.path))\n"
+    )
+    line = f"PYTHONPATH=${{PYTHONPATH:+$PYTHONPATH:}}lib {sys.executable} scripts/train.py"
+
+    result = rlprof_run("--", "sh", "-c", line, env={"PYTHONPATH": ""})
+
+    assert (result.code, result.out) == (0, b"-1\n"), result.err
+
+
+@pytest.mark.parametrize(
+    ("given", "line", "times"),
+    [
+        ("", "{python} scripts/train.py", 0),
+        ("/theirs", "PYTHONPATH=$PYTHONPATH:lib {python} scripts/train.py", 0),
+        ("", "PYTHONPATH=$PYTHONPATH::lib {python} scripts/train.py", 1),
+        ("", "PYTHONPATH=$PYTHONPATH:lib {python} train.py", 1),
+        ("", "PYTHONPATH=$PYTHONPATH:lib {python} -m train", 1),
+        ("", "PYTHONPATH=$PYTHONPATH:lib PYTHONSAFEPATH=1 {python} scripts/train.py", 1),
+    ],
+)
+def test_the_working_directory_is_added_once_and_to_nothing_alone(
+    project, rlprof_run, given, line, times
+):
+    for script in ("train.py", "scripts/train.py"):
+        (project / script).write_text("import os, sys; print(sys.path.count(os.getcwd()))\n")
+
+    result = rlprof_run(
+        "--", "sh", "-c", line.format(python=sys.executable), env={"PYTHONPATH": given}
+    )
+
+    assert (result.code, result.out) == (0, f"{times}\n".encode()), result.err
+
+
 @pytest.mark.parametrize("option", ["-I", "-E", "-S"])
 def test_a_root_that_shuts_the_agent_out(write, rlprof_run, option):
     script = write(

@@ -23,6 +23,22 @@ def _is_on_path(*places: str) -> bool:
     return any(os.path.exists(os.path.join(path, place)) for path in sys.path for place in places)
 
 
+def _complete_path() -> None:
+    """Give the program the working directory where it has put together ``PYTHONPATH`` with nothing, and not known that we are there.
+
+    Agent or not, and before anything is looked for: ``sitecustomize`` may lie there, too.
+    """
+    # As the recorder has written it where nothing was given. It is told by the value itself, which goes on to
+    # programs that are given no other variable.
+    mark = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if mark in entries and any(os.path.join(entry, "") != mark for entry in entries):
+        try:
+            __import__("rlprof_agent.empty_entry").empty_entry.stand_in()
+        except Exception:
+            pass  # Of a folder that is gone nothing would be found.
+
+
 def _start_agent() -> None:
     if "RLPROF_SOCKET" not in os.environ:
         return
@@ -72,5 +88,6 @@ def _run_hidden_sitecustomize() -> None:
             delattr(sys, _LOADED)
 
 
+_complete_path()
 _start_agent()
 _run_hidden_sitecustomize()

@@ -28,7 +28,7 @@ def install(head: str, side: str) -> None:
     if head == side:
         return
     sys.path[:] = [_moved(path, head, side) for path in sys.path]
-    for places in _redirections():
+    for places in redirections():
         for name, place in list(places.items()):
             if isinstance(place, (list, set, tuple)):
                 places[name] = type(place)(_moved(path, head, side) for path in place)
@@ -36,7 +36,7 @@ def install(head: str, side: str) -> None:
                 places[name] = _moved(place, head, side)
 
 
-def _redirections() -> list[dict[str, Any]]:
+def redirections() -> list[dict[str, Any]]:
     """Places by module, of the finders by which build backends redirect imports."""
     owners = [
         module for name, module in list(sys.modules.items()) if name.startswith("__editable__")
