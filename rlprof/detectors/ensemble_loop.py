@@ -26,6 +26,7 @@ from rlprof.syntax.loop_elements import Turns, turns_at
 from rlprof.syntax.module import SourceModule, called_name
 from rlprof.syntax.nodes import calls_in, given_to
 from rlprof.syntax.numbered_names import numbered_attribute
+from rlprof.syntax.own_rows import are_own_rows
 from rlprof.syntax.picked_answers import one_is_picked
 
 FEWEST_NETWORKS: Final = 3
@@ -212,6 +213,8 @@ class NetworkLoops(SteadySearch):
             if value.are_alike is False and not is_picked:
                 continue
             given = given_to(call)
+            if are_own_rows(given, turns):
+                continue
             if needs_no_other_turn(turns.body, call, given, call.func, by_any_call=True):
                 seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
                 on_cpu = any(each.is_array for each in seen) and all(it.is_on_cpu for it in seen)

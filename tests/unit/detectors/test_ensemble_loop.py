@@ -107,6 +107,20 @@ AGENT = Script(
                     continue
                 out[owner == i] = net(x[owner == i])
 
+        def experts(self, x, owner):
+            for i, net in enumerate(self.members):
+                rows = (owner == i).nonzero()[:, 0]
+                means[rows] = net(x[rows])
+
+        def by_mask(self, x, owner):
+            return [net(x[owner == i]) for i, net in enumerate(self.members)]
+
+        def masked(self, x, owner):
+            return sum(net(x) * (owner == i) for i, net in enumerate(self.members))
+
+        def of_valid_rows(self, x, done):
+            return [net(x[done == 0]) for net in self.members]
+
         def played(self, game):
             for i, net in enumerate(self.members):
                 action = net(game.observe(i)).argmax()
@@ -154,6 +168,10 @@ ASKED = {
     "two_of_them": "for i in range(2)]",
     "some_of_them": "self.losses.append(self.members[i](x))",
     "routed": "out[owner == i] = net",
+    "experts": "means[rows] = net",
+    "by_mask": "[net(x[owner == i])",
+    "masked": "net(x) * (owner",
+    "of_valid_rows": "net(x[done == 0])",
     "played": "action = net(game",
     "filtered": "[m(x) for i, m",
     "propagate": "means = [member(x)",
@@ -186,7 +204,10 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, AGENT)
 
 
-@pytest.mark.parametrize("function", ["forward", "by_number", "beside", "policies", "mapped"])
+@pytest.mark.parametrize(
+    "function",
+    [*("forward", "by_number", "beside", "policies", "mapped"), *("masked", "of_valid_rows")],
+)
 def test_networks_that_are_asked_one_after_the_other(function):
     run = an_update(function)
 
@@ -235,7 +256,16 @@ def test_on_a_gpu_nobody_knows_the_least():
     [
         *("layers", "dense", "rest", "kept", "rows"),
         *("in_place", "checkpointed", "cascade", "sequential"),
-        *("two_of_them", "some_of_them", "routed", "played", "filtered", "mapped_layers"),
+        *(
+            "two_of_them",
+            "some_of_them",
+            "routed",
+            "experts",
+            "by_mask",
+            "played",
+            "filtered",
+            "mapped_layers",
+        ),
     ],
 )
 def test_layers_of_one_network_are_no_ensemble(function):
