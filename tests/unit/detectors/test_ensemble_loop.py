@@ -133,6 +133,12 @@ AGENT = Script(
             means = [member(x) for member in self.members]
             return torch.stack(means)[owner, torch.arange(len(x))]
 
+        def vote(self, x, rows, acts):
+            values = torch.stack([member(x) for member in self.members]).mean(0)
+            for member in self.members:
+                self.losses.append(member(rows)[torch.arange(32), acts])
+            return values.argmax()
+
         def update(self):
             self.forward(self.batch).mean().backward()
             self.optimizer.step()
@@ -175,6 +181,7 @@ ASKED = {
     "played": "action = net(game",
     "filtered": "[m(x) for i, m",
     "propagate": "means = [member(x)",
+    "vote": "values = torch.stack(",
 }
 
 
@@ -243,6 +250,12 @@ def test_of_several_answers_one_is_used():
     assert "rows alone" in large.fix
     assert small.savings[0].removable == pytest.approx((0.0, 0.9))
     assert large.savings[0].removable == pytest.approx((0.9 * 0.7, 0.9))
+
+
+def test_of_the_actions_of_each_network_some_are_picked_and_of_the_networks_none():
+    (finding,) = found(an_update("vote"))
+
+    assert finding.title.startswith("10 networks are asked one after the other")
 
 
 def test_on_a_gpu_nobody_knows_the_least():
