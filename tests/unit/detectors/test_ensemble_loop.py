@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.ensemble_loop import DETECTOR
+from rlprof.detectors.ensemble_loop import DETECTOR, OF_CONVOLUTIONS
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
@@ -256,6 +256,17 @@ def test_of_the_actions_of_each_network_some_are_picked_and_of_the_networks_none
     (finding,) = found(an_update("vote"))
 
     assert finding.title.startswith("10 networks are asked one after the other")
+
+
+def test_convolutions_at_once_may_gain_nothing():
+    run = an_update()
+    ask = AGENT.at(ASKED["forward"], "Agent.forward")
+    run.spends(1.0, ask, CALL, f"{SITE}/torch/nn/modules/conv.py:553 Conv2d.forward")
+
+    (finding,) = found(run)
+
+    assert finding.savings[0].removable == OF_CONVOLUTIONS
+    assert finding.fix.endswith("few rows alone.")
 
 
 def test_on_a_gpu_nobody_knows_the_least():
