@@ -66,6 +66,8 @@ OF_CONVOLUTIONS: Final = calibrated(
 
 _CONVOLVES: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]conv\.py$")
 
+_RECURS: Final = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]rnn\.py$")
+
 _BY_KEY: Final = ("dict", "torch.nn.modules.container.ModuleDict")
 
 _ASK_AT_ONCE: Final = (
@@ -84,7 +86,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
     tree = profile.steady
     lines = UserLines.of(profile)
     search = NetworkLoops(profile, lines)
-    loops = search.found()
+    # Torch's recurrent networks take the weights of one.
+    loops = [
+        loop
+        for loop in search.found()
+        if loop.ensemble.is_picked or not search.holds(_RECURS, loop.nodes)
+    ]
     time = own_time(profile, lines, loops, MIN_SHARE)
     if time is None:
         return
@@ -101,7 +108,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         fix = _ASK_FOR_OWN_ROWS
     else:
         title = f"{ensemble.networks} networks are asked one after the other ({time.place})"
-        fix = _ASK_AT_ONCE + _BY_GROUPS * search.convolves(time.most.nodes)
+        fix = _ASK_AT_ONCE + _BY_GROUPS * search.holds(_CONVOLVES, time.most.nodes)
     yield Finding(
         title=title,
         savings=tuple(saving for saving in savings if saving.nodes),
@@ -120,7 +127,7 @@ def _removable(loop: NetworkLoop, search: NetworkLoops) -> Range:
     if not loop.ensemble.is_on_cpu or not loop.ensemble.are_alike:
         return Range(0.0, most)
     part = min(1.0, search.of_calls(loop.nodes) / PART_IN_CALLS)
-    if search.convolves(loop.nodes) and not loop.ensemble.is_picked:
+    if search.holds(_CONVOLVES, loop.nodes) and not loop.ensemble.is_picked:
         return OF_CONVOLUTIONS
     if loop.ensemble.is_picked:
         # The calls stay, and what they compute goes.
@@ -192,9 +199,9 @@ class NetworkLoops(SteadySearch):
             calls += us if _CALLS.search(self.tree.frame(node).file) else 0
         return calls / whole if whole else 0.0
 
-    def convolves(self, nodes: Iterable[int]) -> bool:
-        """Tell whether networks hold convolutions."""
-        return any(_CONVOLVES.search(self.tree.frame(node).file) for node in nodes)
+    def holds(self, layers: re.Pattern[str], nodes: Iterable[int]) -> bool:
+        """Tell whether networks hold layers of some kind, by their files in torch."""
+        return any(layers.search(self.tree.frame(node).file) for node in nodes)
 
     def _ensemble_at(self, node: int) -> Ensemble | None:
         frame = self.tree.frame(node)

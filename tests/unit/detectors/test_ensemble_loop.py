@@ -269,6 +269,14 @@ def test_convolutions_at_once_may_gain_nothing():
     assert finding.fix.endswith("few rows alone.")
 
 
+def test_silent_of_recurrent_networks_which_take_the_weights_of_one():
+    run = an_update()
+    ask = AGENT.at(ASKED["forward"], "Agent.forward")
+    run.spends(1.0, ask, CALL, f"{SITE}/torch/nn/modules/rnn.py:1100 GRU.forward")
+
+    assert not found(run)
+
+
 def test_on_a_gpu_nobody_knows_the_least():
     (finding,) = found(an_update(x=ROWS.replace("cpu", "cuda")))
 
