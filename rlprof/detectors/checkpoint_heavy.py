@@ -52,7 +52,8 @@ def detect(profile: Profile) -> Iterable[Finding]:
         locations=time.locations,
         evidence=tuple(_evidence(time)),
         fix="Save a tenth as often, or by time (every ten minutes). Leave out what can be made again, "
-        "such as a replay buffer; or copy the state and write it in a thread beside the training.",
+        "such as a replay buffer; or copy the state and write it in a thread beside the training. Where each file holds "
+        "what was gathered since the last one, none can be left out: gather more for each.",
         confidence=Confidence.MEASURED if lines.text(time.heaviest) else Confidence.BOUNDED,
     )
 

@@ -16,8 +16,17 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, begins_process, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.module import SourceModule, Statement, assigned_variable
+from rlprof.syntax.imports import full_name
+from rlprof.syntax.module import (
+    SourceModule,
+    Statement,
+    assigned_variable,
+    called_name,
+    variables_assigned,
+)
+from rlprof.syntax.nodes import arguments_of, calls_in, names_in
 from rlprof.syntax.origin import Origin, origin
+from rlprof.syntax.pure_calls import is_built_in, only_computes
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time. Environments of an evaluation now and then stay below it."""
@@ -25,6 +34,14 @@ MIN_SHARE: Final = 0.02
 REMOVABLE: Final = Range(0.6, 1.0)
 """Part of the making that goes: a reset stays, which is a part of it at most where the class resets itself when it is
 made."""
+
+OF_DIFFERENT: Final = Range(0.0, 1.0)
+"""The same where each is given something else, by which its world may have to be laid out again. By reason."""
+
+_AFTERWARDS: Final = frozenset({"seed", "options"})
+"""Arguments of a maker that a reset takes as well."""
+_MOST_LEVELS: Final = 4
+"""Functions from the line that makes one up to the loop."""
 
 _INTERFACE: Final = frozenset({"reset", "step"})
 """Methods that make a class an environment, whoever wrote it: Gym's interface since 2016."""
@@ -43,6 +60,8 @@ class _Search(SteadySearch):
         )
         """Classes, by file and name, whose objects were seen to be stepped like environments."""
         self.time = LineTime(profile, self.lines)
+        self.differing: dict[Line, set[str]] = {}
+        """What each one is given that differs from turn to turn, as written."""
         self.checking: set[int] = set()
         self.checking_us = 0
 
@@ -57,6 +76,8 @@ class _Search(SteadySearch):
                 owner = self.lines.owner(parent)
                 if owner != NO_PARENT and self.lines.is_repeated(owner):
                     self._add(node, self.lines.line(owner))
+                    differing = self.differing.setdefault(self.lines.line(owner), set())
+                    differing.update(self._differing(owner))
         if self.time.weights:
             self._claim_checks()
 
@@ -65,6 +86,28 @@ class _Search(SteadySearch):
         own = list(self.tree.subtree(making, lambda node: begins_process(self.tree.frame(node))))
         if us := self.tree.cost_of(own).wall_us:
             self.time.add(line, us, own)
+
+    def _differing(self, node: int) -> Iterator[str]:
+        """Yield what is given to a call on the line of ``node``, or to its function in a loop, and is made anew in the turns of that loop."""
+        called = ""
+        for _ in range(_MOST_LEVELS):
+            frame = self.tree.frame(node)
+            module, statement = self.lines.module(frame.file), self.lines.statement(frame)
+            if module is None or statement is None:
+                return
+            given = [*_given(statement, called)]
+            loop = module.innermost_loop(frame.line)
+            if loop is not None:
+                made = variables_assigned(loop) - variables_assigned(statement.node)
+                yield from (ast.unparse(each) for each in given if _differs(each, made, module))
+                return
+            function = statement.function
+            parent = self.tree.nodes[node].parent
+            node = self.lines.owner(parent) if parent != NO_PARENT else NO_PARENT
+            is_handed_on = function and names_in(*given) & {*arguments_of(function.node)}
+            if node == NO_PARENT or function is None or not is_handed_on:
+                return
+            called = function.node.name
 
     def _claim_checks(self) -> None:
         """Claim what is done once for each new environment in its first steps, without these."""
@@ -126,15 +169,49 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time = search.time
     if not time.is_worth(MIN_SHARE):
         return
+    differing = sorted(search.differing.get(time.heaviest, ()))
     too = ", and in checking their first steps" if search.checking_us else ""
     yield Finding(
         title=f"environments are made anew again and again ({time.place})",
-        savings=(Saving(time.nodes | search.checking, REMOVABLE),),
+        savings=(Saving(time.nodes | search.checking, OF_DIFFERENT if differing else REMOVABLE),),
         locations=time.locations,
         evidence=(time.share_spent(f"in making them{too}", search.checking_us),),
-        fix="Make the environment once, before the loop, and call its reset() for each episode; keep one for evaluation "
-        "beside it. What differs from episode to episode goes through reset(seed=..., options=...).",
-        confidence=Confidence.MEASURED,
+        fix=_fix(differing),
+        confidence=Confidence.BOUNDED if differing else Confidence.MEASURED,
+    )
+
+
+def _fix(differing: list[str]) -> str:
+    if not differing:
+        return (
+            "Make the environment once, before the loop, and call its reset() for each episode; keep one for evaluation "
+            "beside it. What differs from episode to episode goes through reset(seed=..., options=...)."
+        )
+    return (
+        f"Each is given something of its own ({', '.join(differing)}). Where these are few, make an environment for each once, before the loop, and "
+        "keep it. Else make one whose reset(options=...) takes it and lays out its world by it: a class of your own, where the "
+        "library's takes it only as it is made."
+    )
+
+
+def _given(statement: Statement, called: str) -> Iterator[ast.expr]:
+    """Yield what the calls of a statement are given, or those of ``called`` alone, but for environments that others are made around."""
+    for call in statement.calls():
+        if called and called_name(call) != called:
+            continue
+        yield from (each for each in call.args[:1] if not isinstance(each, ast.Call))
+        yield from call.args[1:]
+        yield from (it.value for it in call.keywords if it.arg not in _AFTERWARDS)
+
+
+def _differs(given: ast.expr, made: set[str], module: SourceModule) -> bool:
+    """Tell whether it is made of what each turn makes, or by a call that may give another thing each time."""
+    if not names_in(given).isdisjoint(made):
+        return True
+    return any(
+        not is_built_in(name) and not only_computes(name)
+        for call in calls_in(given)
+        if (name := full_name(call.func, module.imports) or ast.unparse(call.func))
     )
 
 

@@ -105,6 +105,10 @@ def _finding(
     gain = critical * goes
     most = critical * (1 - (1 - goes) * (1 - handed_over))
     working = sum(taker.working_us for taker in turn_takers) / profile.steady_us
+    # Threads do that side by side, and messages to processes may take more than the lock does.
+    waits_us = _waits_in_tasks(profile, turn_takers)
+    waits = waits_us > sum(taker.on_cpu_us for taker in turn_takers)
+    least = 0.0 if waits else REACHED * gain
     yield Finding(
         title=f"{len(turn_takers)} Python threads of one process take turns at the interpreter lock",
         savings=(),
@@ -114,11 +118,17 @@ def _finding(
             f"for {working:.2f} of one core",
             f"runnable, they wait for each other for {percent(waited_us / len(turn_takers) / profile.steady_us)} "
             f"of the steady phase each; {profile.load.cores:g} cores are there",
+            *(
+                [
+                    "they wait for something else for longer than they have a core, and threads do so side by side"
+                ]
+                * waits
+            ),
         ),
         fix="Run them as processes (multiprocessing, one environment vector each), or vectorise the "
         "work over one thread with numpy or torch, which release the lock while they compute.",
         confidence=Confidence.BOUNDED,
-        remainder=Remainder(frozenset(nodes), Range(1 - most, 1 - REACHED * gain)),
+        remainder=Remainder(frozenset(nodes), Range(1 - most, 1 - least)),
     )
 
 
@@ -165,7 +175,7 @@ def _is_of_pool(activity: Activity) -> bool:
 
 
 def _waits_in_tasks(profile: Profile, pool: Sequence[Activity]) -> int:
-    """Time that threads of a pool are asleep in their tasks, waits for the interpreter lock left out."""
+    """Time that threads, of a pool or others, are asleep in their tasks, waits for the interpreter lock left out."""
     for_lock = {
         (wait.thread, node)
         for wait in profile.waits

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
@@ -14,6 +15,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.syntax.nodes import nodes_in
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import percent
 
@@ -142,7 +144,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             f"{_count_lines(len(weights))} of yours",
             "entered by " + _heaviest(accesses, total),
         ),
-        fix=_MAKE_ONCE if makes else _READ_ONCE,
+        fix=_MAKE_ONCE if makes else _READ_ONCE + _of_written(_written(profile, lines, weights)),
         confidence=Confidence.MEASURED if profile.sources else Confidence.BOUNDED,
     )
 
@@ -239,6 +241,41 @@ def _config_read(text: str) -> str:
     """The expression that reads the config, when the line shows one by its usual names."""
     found = _READ.search(text)
     return found.group() if found else ""
+
+
+def _written(profile: Profile, lines: UserLines, weights: Mapping[Line, float]) -> str:
+    """Return an entry of the config that the program gives another value, of those that its lines read; empty where there is none."""
+    modules = filter(None, map(lines.module, profile.sources))
+    written = {
+        _ending(entry)
+        for module in modules
+        for entry in _entries(module.tree)
+        if not isinstance(entry.ctx, ast.Load)
+    }
+    for line in sorted(weights, key=lambda line: (-weights[line], line)):
+        module = lines.module(line.file)
+        for statement in module.statements_at(line.line) if module else ():
+            for entry in _entries(*statement.expressions()):
+                if _ending(entry) in written:
+                    return ast.unparse(entry)
+    return ""
+
+
+def _entries(*parts: ast.AST) -> Iterator[ast.Attribute]:
+    for node in nodes_in(*parts):
+        if isinstance(node, ast.Attribute) and _READ.fullmatch(ast.unparse(node)):
+            yield node
+
+
+def _ending(entry: ast.Attribute) -> str:
+    """The last two names, since ``cfg`` and ``self.cfg`` may be one."""
+    return ".".join(ast.unparse(entry).split(".")[-2:])
+
+
+def _of_written(entry: str) -> str:
+    if not entry:
+        return ""
+    return f" {entry} is written, too: what changes while it runs belongs in a plain variable or a dataclass, written and read there instead."
 
 
 DETECTOR: Final = Detector(

@@ -91,6 +91,10 @@ _KINDS: Final = {
 _NAMES: Final = frozenset[str]().union(*(kind.names for kind in _KINDS.values()))
 
 
+_TAKES_SPARSE: Final = frozenset({"adagrad", "sgd"})
+"""Those that take sparse gradients, of which no fused one does."""
+_EMBEDDINGS: Final = frozenset({"Embedding", "EmbeddingBag"})
+
 TORCH_THREADS: Final = 0.05
 """Part of the run's CPU time in threads that run no Python, from which on torch is taken to compute with several."""
 
@@ -115,6 +119,7 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         for file, text in profile.sources.items()
         for call in optimizer_calls(text)
     }
+    has_sparse = any(map(makes_sparse_gradients, profile.sources.values()))
     makers: set[str] = set()
     claimed: dict[str, set[int]] = defaultdict(set)
     time = LineTime(profile, lines)
@@ -123,6 +128,8 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
         owner = lines.owner(step)
         stepped = _seen_at(lines, values, owner, kind) or made.values()
         if not _goes_one_by_one(tree, step) or not _can_be_fused(kind, stepped):
+            continue
+        if has_sparse and kind in _TAKES_SPARSE:
             continue
         makers.add(_library_around(tree, step, lines))
         # What a closure does is the user's.
@@ -283,7 +290,7 @@ class OptimizerCall:
     def says(self, option: str) -> bool:
         """Tell whether an option is given, and not as nothing, zero or False."""
         value = self.options.get(option)
-        return value is not None and not (isinstance(value, ast.Constant) and not value.value)
+        return value is not None and not _is_off(value)
 
 
 class HasSettings(Protocol):
@@ -319,6 +326,21 @@ def optimizer_calls(text: str) -> tuple[OptimizerCall, ...]:
         )
         for optimizer in sorted(calls, key=lambda call: call.lineno)
     )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def makes_sparse_gradients(text: str) -> bool:
+    """Tell whether ``text`` makes a table whose gradients hold the rows alone that were read: ``nn.Embedding(..., sparse=True)``."""
+    module = parse(text) if "sparse" in text else None
+    return module is not None and any(
+        called_name(call) in _EMBEDDINGS and keyword.arg == "sparse" and not _is_off(keyword.value)
+        for call in calls_in(module.tree)
+        for keyword in call.keywords
+    )
+
+
+def _is_off(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not value.value
 
 
 DETECTOR: Final = Detector(

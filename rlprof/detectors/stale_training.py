@@ -20,6 +20,9 @@ from rlprof.profile.components import DATA, LEARNING
 from rlprof.profile.workload import mean, workloads
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
+from rlprof.source.values import Values, value_of
+from rlprof.syntax.loop_elements import turns_at
+from rlprof.syntax.module import called_name, receiver
 from rlprof.units import count, percent
 
 USUAL_UPDATES: Final = Range(0.16, 1.0)
@@ -174,9 +177,32 @@ def _pace(profile: Profile) -> _LearningPace | None:
 
 def _optimizers(profile: Profile) -> int:
     made = sum(len(_OPTIMIZER.findall(text)) for text in profile.sources.values())
+    stepping = _stepping_calls(profile)
     # A function may make them all: what steps is seen.
-    found = max(made, len(_stepping_calls(profile))) if made else OPTIMIZERS.high
-    return round(min(OPTIMIZERS.high, found))
+    found = max(made, len(stepping)) if made else OPTIMIZERS.high
+    told = round(min(OPTIMIZERS.high, found))
+    # One line steps all that are in a list.
+    in_lists = [_stepped_in_turns(profile, frame) for frame, _ in stepping]
+    return max(told, sum(in_lists) + in_lists.count(0)) if any(in_lists) else told
+
+
+def _stepped_in_turns(profile: Profile, frame: Frame) -> int:
+    """Return how many optimizers a line steps in the turns of the loop around it, by the list that was seen there; 0 for none."""
+    module = UserLines.of(profile).module(frame.file)
+    if module is None:
+        return 0
+    stepped = [
+        owner
+        for statement in module.statements_at(frame.line)
+        for call in statement.calls()
+        if called_name(call) == "step" and (owner := receiver(call)) is not None
+    ]
+    for turns in turns_at(module, frame.line):
+        known = Values(profile.values).between(frame.file, turns.lines)
+        for container in filter(None, map(turns.container, stepped)):
+            seen = value_of(container, known)
+            return (seen.length or 0) if seen is not None else 0
+    return 0
 
 
 def _stepping_calls(profile: Profile) -> set[tuple[Frame, Frame | None]]:

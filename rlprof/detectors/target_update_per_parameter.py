@@ -68,6 +68,12 @@ MIN_TRACE_SHARE: Final = 0.01
 """Least share of the wall time, spent in such updates."""
 
 
+_AND_BUFFERS: Final = (
+    " Where the state dicts hold buffers, too, as BatchNorm's running means, put those of floats at the end of both lists "
+    "(b for b in target.buffers() if b.is_floating_point()), and copy_ the others."
+)
+
+
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     tree, whole = profile.steady, profile.critical.wall_us
     lines = UserLines.of(profile)
@@ -105,7 +111,9 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
             "the source shows a Python loop over the parameters of two networks",
         ),
         fix="Make the lists once, targets = list(target.parameters()), and move all by one call under "
-        "torch.no_grad(): torch._foreach_lerp_(targets, sources, tau).",
+        "torch.no_grad(): torch._foreach_lerp_(targets, sources, tau)."
+        + _AND_BUFFERS
+        * update.is_of_states,
         confidence=Confidence.MEASURED if update.moved_by is MovedBy.SUM else Confidence.BOUNDED,
     )
 

@@ -31,6 +31,7 @@ from rlprof.syntax.module import (
     receiver,
 )
 from rlprof.syntax.nodes import calls_in, given_to
+from rlprof.syntax.shared_variables import reads_what_others_change
 from rlprof.units import count
 
 _SENDS: Final = frozenset({"send", "send_bytes", "sendall", "put"})
@@ -250,7 +251,7 @@ class RequestLoops(SteadySearch):
             for turns in turns_at(module, frame.line):
                 container = _element(request.worker, turns)
                 if container is not None:
-                    is_round = request.is_of(turns)
+                    is_round = request.is_of(turns, module)
                     return self._told(frame.file, turns, container) if is_round else None
             function = module.function_at(frame.line)
             parent = self.tree.nodes[node].parent
@@ -279,7 +280,7 @@ class _Request(NamedTuple):
     only waits, and its callers ask.
     """
 
-    def is_of(self, turns: Turns) -> bool:
+    def is_of(self, turns: Turns, module: SourceModule) -> bool:
         """Tell whether each turn asks and waits, and needs no answer of another turn. Asked in a loop before, all work at the same time."""
         inside = list(calls_in(*turns.body))
         at_times = list(calls_in(*turns.at_times))
@@ -291,6 +292,8 @@ class _Request(NamedTuple):
             and (ask is self.waits or _is_of_turn(ask, turns))
         ]
         given = [arg for ask in asks for arg in given_to(ask)]
+        if reads_what_others_change(module, given, turns.body):
+            return False
         return bool(asks) and needs_no_other_turn(turns.body, self.waits, given, self.worker)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -17,6 +18,7 @@ JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asa
 """Functions that make one tensor or array of the elements of a list."""
 
 _PUTS_TOGETHER: Final = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
+_BEGINS: Final = re.compile("^(__init__|__post_init__)$|reset|begin|start")
 _ADDS: Final = frozenset({"append", "extend"})
 
 
@@ -41,7 +43,7 @@ def joined_at(given: ast.expr, levels: Sequence[Level]) -> int | None:
 
 
 def _joined_at(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) -> int | None:
-    for part in _whole_parts(given) if levels else ():
+    for part in _whole_parts(given, levels[0].module) if levels else ():
         if not isinstance(part, ast.Name) or part.id in seen:
             continue
         if _is_joined_in_turn(part.id, levels[0]):
@@ -60,7 +62,7 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
     if not levels:
         return False
     module = levels[0].module
-    for part in _whole_parts(given):
+    for part in _whole_parts(given, module):
         match part:
             case ast.Call(args=[joined, *_]) if called_name(part) in JOINS:
                 text = ast.unparse(_gone_through(joined))
@@ -87,14 +89,53 @@ def _is_history(given: ast.expr, levels: Sequence[Level], seen: frozenset[str]) 
     return False
 
 
-def _whole_parts(given: ast.expr) -> Iterator[ast.AST]:
-    """Yield the parts of an expression, but for those of which only the end is taken: ``seen[:, -1:]``."""
+def _whole_parts(given: ast.expr, module: SourceModule) -> Iterator[ast.AST]:
+    """Yield the parts of an expression, but for those of which only the end is taken, ``seen[:, -1:]``, and those that are another at each
+    step by what is made of them: ``(seen - self.mean) / self.deviation``.
+    """
     parts: list[ast.AST] = [given]
     while parts:
         part = parts.pop()
-        if not (isinstance(part, ast.Subscript) and any(map(_is_end, items_of(part.slice)))):
+        if isinstance(part, ast.Subscript) and any(map(_is_end, items_of(part.slice))):
+            continue
+        if not _is_made_anew(part, module):
             yield part
             parts += ast.iter_child_nodes(part)
+
+
+def _is_made_anew(part: ast.AST, module: SourceModule) -> bool:
+    """Tell whether a sum or a product, or a method of the file, is made with an attribute that changes from step to step."""
+    match part:
+        case ast.BinOp(left=left, right=right):
+            factors = [node for side in (left, right) for node in _factors(side)]
+            return any(
+                isinstance(node, ast.Attribute)
+                and node.attr in _changing(module)
+                and ast.unparse(node) not in _grown_by_joining(module)
+                for node in factors
+            )
+        case ast.Call(func=ast.Attribute(attr=name)):
+            read = {
+                node.attr
+                for function in module.functions
+                if function.node.name == name and function.class_name
+                for operation in ast.walk(function.node)
+                if isinstance(operation, ast.BinOp)
+                for node in _factors(operation)
+                if isinstance(node, ast.Attribute)
+            }
+            return not read.isdisjoint(_changing(module))
+    return False
+
+
+def _factors(side: ast.expr) -> Iterator[ast.AST]:
+    """Yield what a sum or a product is made of: of ``seen[: self.t]`` not where it ends, of ``pad(self.seen)`` nothing."""
+    parts: list[ast.AST] = [side]
+    while parts:
+        part = parts.pop()
+        yield part
+        if isinstance(part, ast.BinOp):
+            parts += [part.left, part.right]
 
 
 def _is_end(index: ast.expr) -> bool:
@@ -201,6 +242,18 @@ def _written_in_turn(module: SourceModule) -> frozenset[str]:
             isinstance(part, ast.Slice) and (part.lower or part.upper)
             for part in ast.walk(node.slice)
         )
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _changing(module: SourceModule) -> frozenset[str]:
+    """Names of the attributes that a file gives another value, and not where an object or an episode begins."""
+    return frozenset(
+        node.attr
+        for statement in module.statements
+        if statement.function is None or not _BEGINS.search(statement.function.node.name)
+        for node in statement.walk()
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     )
 
 

@@ -106,13 +106,23 @@ def asking_lines(text: str) -> frozenset[int]:
         for loop in loops
         for inner in _own_statements(loop.body)
         if isinstance(inner, ast.Try) and _asks_without_success(inner)
-        if inner is loop.body[-1] or all(_ends_a_turn(handler) for handler in inner.handlers)
+        if _does_nothing_else(loop, inner)
+        or all(_ends_a_turn(handler) for handler in inner.handlers)
         for line in _block(inner.body[0], inner.body[-1], WaitKind.POLL, inner).lines
     )
 
 
+def _does_nothing_else(loop: ast.While, asking: ast.Try) -> bool:
+    """Tell whether a turn without an answer is nothing but the question: an actor that steps, and looks for new weights after it, does not wait."""
+    return all(statement is asking or _is_waiting(statement) for statement in loop.body)
+
+
 def _ends_a_turn(handler: ast.ExceptHandler) -> bool:
     return isinstance(handler.body[-1], ast.Continue)
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    return all(isinstance(statement, ast.Pass) for statement in handler.body)
 
 
 def clock_loops(text: str) -> frozenset[int]:
@@ -169,7 +179,8 @@ def _waiting_blocks(node: ast.AST) -> Iterator[_Block]:
                 yield _block(inner, inner.body[-1], WaitKind.POLL, inner)
         elif isinstance(inner, ast.Try) and _asks_without_success(inner):
             for handler in inner.handlers:
-                yield _block(handler, handler, WaitKind.POLL, inner)
+                if not _goes_on(handler) or _does_nothing_else(node, inner):
+                    yield _block(handler, handler, WaitKind.POLL, inner)
 
 
 def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -13,7 +13,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_to, targets_of
 
 _ALONG_AXIS: Final = frozenset({"gather", "take_along_dim", "take_along_axis"})
 _COLLECTS: Final = frozenset({"append", "extend"})
@@ -50,7 +50,11 @@ def _given(statement: Statement) -> set[str]:
         and node.func.attr in _COLLECTS
         and isinstance(node.func.value, ast.Name)
     }
-    return collected | variables_assigned(*statement.walk())
+    # What a loop or a comprehension goes through, as the networks, is no answer.
+    targets: list[ast.expr] = targets_of(statement.node)
+    if isinstance(statement.node, ast.AugAssign):
+        targets = [statement.node.target]
+    return collected | variables_assigned(*targets)
 
 
 def _picks(node: ast.AST, answers: Collection[str], counted: Collection[str]) -> bool:

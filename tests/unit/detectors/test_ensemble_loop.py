@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.detectors.ensemble_loop import DETECTOR
+from rlprof.detectors.ensemble_loop import DETECTOR, OF_CONVOLUTIONS
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, Script, claimed_s, detect, lines_of, profile_of
@@ -107,6 +107,20 @@ AGENT = Script(
                     continue
                 out[owner == i] = net(x[owner == i])
 
+        def experts(self, x, owner):
+            for i, net in enumerate(self.members):
+                rows = (owner == i).nonzero()[:, 0]
+                means[rows] = net(x[rows])
+
+        def by_mask(self, x, owner):
+            return [net(x[owner == i]) for i, net in enumerate(self.members)]
+
+        def masked(self, x, owner):
+            return sum(net(x) * (owner == i) for i, net in enumerate(self.members))
+
+        def of_valid_rows(self, x, done):
+            return [net(x[done == 0]) for net in self.members]
+
         def played(self, game):
             for i, net in enumerate(self.members):
                 action = net(game.observe(i)).argmax()
@@ -118,6 +132,12 @@ AGENT = Script(
         def propagate(self, x, owner):
             means = [member(x) for member in self.members]
             return torch.stack(means)[owner, torch.arange(len(x))]
+
+        def vote(self, x, rows, acts):
+            values = torch.stack([member(x) for member in self.members]).mean(0)
+            for member in self.members:
+                self.losses.append(member(rows)[torch.arange(32), acts])
+            return values.argmax()
 
         def update(self):
             self.forward(self.batch).mean().backward()
@@ -154,9 +174,14 @@ ASKED = {
     "two_of_them": "for i in range(2)]",
     "some_of_them": "self.losses.append(self.members[i](x))",
     "routed": "out[owner == i] = net",
+    "experts": "means[rows] = net",
+    "by_mask": "[net(x[owner == i])",
+    "masked": "net(x) * (owner",
+    "of_valid_rows": "net(x[done == 0])",
     "played": "action = net(game",
     "filtered": "[m(x) for i, m",
     "propagate": "means = [member(x)",
+    "vote": "values = torch.stack(",
 }
 
 
@@ -186,7 +211,10 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, AGENT)
 
 
-@pytest.mark.parametrize("function", ["forward", "by_number", "beside", "policies", "mapped"])
+@pytest.mark.parametrize(
+    "function",
+    [*("forward", "by_number", "beside", "policies", "mapped"), *("masked", "of_valid_rows")],
+)
 def test_networks_that_are_asked_one_after_the_other(function):
     run = an_update(function)
 
@@ -224,6 +252,31 @@ def test_of_several_answers_one_is_used():
     assert large.savings[0].removable == pytest.approx((0.9 * 0.7, 0.9))
 
 
+def test_of_the_actions_of_each_network_some_are_picked_and_of_the_networks_none():
+    (finding,) = found(an_update("vote"))
+
+    assert finding.title.startswith("10 networks are asked one after the other")
+
+
+def test_convolutions_at_once_may_gain_nothing():
+    run = an_update()
+    ask = AGENT.at(ASKED["forward"], "Agent.forward")
+    run.spends(1.0, ask, CALL, f"{SITE}/torch/nn/modules/conv.py:553 Conv2d.forward")
+
+    (finding,) = found(run)
+
+    assert finding.savings[0].removable == OF_CONVOLUTIONS
+    assert finding.fix.endswith("few rows alone.")
+
+
+def test_silent_of_recurrent_networks_which_take_the_weights_of_one():
+    run = an_update()
+    ask = AGENT.at(ASKED["forward"], "Agent.forward")
+    run.spends(1.0, ask, CALL, f"{SITE}/torch/nn/modules/rnn.py:1100 GRU.forward")
+
+    assert not found(run)
+
+
 def test_on_a_gpu_nobody_knows_the_least():
     (finding,) = found(an_update(x=ROWS.replace("cpu", "cuda")))
 
@@ -235,7 +288,16 @@ def test_on_a_gpu_nobody_knows_the_least():
     [
         *("layers", "dense", "rest", "kept", "rows"),
         *("in_place", "checkpointed", "cascade", "sequential"),
-        *("two_of_them", "some_of_them", "routed", "played", "filtered", "mapped_layers"),
+        *(
+            "two_of_them",
+            "some_of_them",
+            "routed",
+            "experts",
+            "by_mask",
+            "played",
+            "filtered",
+            "mapped_layers",
+        ),
     ],
 )
 def test_layers_of_one_network_are_no_ensemble(function):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from rlprof.detectors.environment_recreated import DETECTOR, MIN_SHARE
+import pytest
+
+from rlprof.detectors.environment_recreated import DETECTOR, MIN_SHARE, OF_DIFFERENT, REMOVABLE
 from rlprof.model.finding import Finding
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import SITE, STDLIB, Script, claimed_s, detect, lines_of, profile_of
@@ -160,6 +162,46 @@ def test_finds_what_is_made_elsewhere_and_was_seen_to_be_stepped():
 
     assert [lines_of(finding) for finding in told("maze.World")] == [[FACTORY.line("return kind")]]
     assert told("maze.Shelf") == []
+
+
+GIVEN = """
+import numpy as np
+
+def make(board):
+    return gym.make("Lake-v1", desc=board)
+
+def main():
+    size = 8
+    for episode in range(1000):
+        board = draw(size)
+        env = {made}
+        run(env)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ('gym.make("Lake-v1", desc=board)', "board"),
+        ('Timed(gym.make("Lake-v1", desc=draw(size)), 60)', "draw(size)"),
+        ("make(board)", "board"),
+        ('gym.make("Lake-v1", size=size)', ""),
+        ('gym.make("Lake-v1", size=int(size), at=np.zeros(2))', ""),
+        ('Timed(gym.make("Lake-v1", seed=episode), 60)', ""),
+        ("make(size)", ""),
+    ],
+)
+def test_what_is_given_something_else_each_time_may_have_to_be_made_anew(made, given):
+    script = Script("lake.py", GIVEN.format(made=made))
+    stack = [script.at("env =", "main")]
+    if made.startswith("make"):
+        stack.append(script.at("return gym.make", "make"))
+    run = a_training(3.0, *stack, f"{SITE}/gymnasium/envs/registration.py:700 make", INIT)
+
+    (finding,) = detect(DETECTOR, run, MAZE, script)
+
+    assert finding.savings[0].removable == (OF_DIFFERENT if given else REMOVABLE)
+    assert (f"something of its own ({given})" in finding.fix) == bool(given)
 
 
 def test_silent_for_classes_that_are_no_environments():

@@ -74,6 +74,25 @@ def test_threads_that_hardly_wait_for_the_lock_gain_no_more_than_that():
     assert 1 - finding.remainder.left.low < 0.2
 
 
+@pytest.mark.parametrize(("asleep_s", "is_sure"), [(3.0, False), (1.0, True)])
+def test_nothing_is_sure_where_threads_wait_for_something_else_for_longer_than_they_work(
+    asleep_s, is_sure
+):
+    run = a_run().with_run(host={"usable_cores": "8"}).process("main", steps=1000)
+    run.spends(9.8, MAP, RESULT, idle=True).spends(0.2, LEARN)
+    recv = f"{STDLIB}/multiprocessing/connection.py:390 Connection._recv"
+    for number in range(4):
+        run.thread(f"pool {number}").spends(2.4, WORKER, MOVE)
+        run.spends(4.0, WORKER, MOVE, idle=True).spends(asleep_s, WORKER, MOVE, recv, idle=True)
+        run.spends(10 - 6.4 - asleep_s, WORKER, idle=True)
+
+    (finding,) = found(run)
+
+    assert finding.remainder is not None
+    assert (finding.remainder.left.high < 1.0) == is_sure
+    assert ("side by side" in finding.evidence[-1]) != is_sure
+
+
 def test_silent_just_under_its_threshold():
     assert found(a_thread_pool(threads=2, wait_s=10 * MIN_WAIT / 2 * 0.9)) == []
     assert len(found(a_thread_pool(threads=2, wait_s=10 * MIN_WAIT / 2 * 1.1))) == 1

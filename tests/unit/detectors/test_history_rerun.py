@@ -91,6 +91,21 @@ AGENT = Script(
         def of_a_text(self, obs):
             return self.policy(self.words(obs["mission"]))
 
+        def of_a_scale(self, obs):
+            return self.policy(((torch.stack(self.seen) - self.mean) / 2)[None])
+
+        def of_a_scaling_method(self, obs):
+            return self.policy(self.scale.scaled(torch.stack(self.seen))[None])
+
+        def of_a_fixed_scale(self, obs):
+            return self.policy(((torch.stack(self.seen) - self.low) / 2)[None])
+
+        def notice(self, obs):
+            self.mean = 0.9 * self.mean + 0.1 * obs
+
+        def scaled(self, values):
+            return values - self.mean
+
         def to_embedded(self):
             return self.policy.embedded(torch.stack(self.seen)[None])
 
@@ -150,6 +165,9 @@ MAKES = {
     "of_words": "return self.policy(torch.tensor(ids)",
     "of_a_burn_in": "return self.policy(self.sequence",
     "of_a_text": "return self.policy(self.words",
+    "of_a_scale": "return self.policy(((torch.stack(self.seen) - self.mean)",
+    "of_a_scaling_method": "return self.policy(self.scale.scaled(",
+    "of_a_fixed_scale": "return self.policy(((torch.stack(self.seen) - self.low)",
     **{f"to_{way}": f"return self.policy.{way}(" for way in _OTHER_WAYS},
     "last_of_heads": "logits, _, _ = self.policy.heads(",
     "all_of_heads": "logits, values, _ = self.policy.heads(",
@@ -200,7 +218,7 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, AGENT)
 
 
-@pytest.mark.parametrize("makes", ["of_a_list", "of_a_buffer", "of_itself"])
+@pytest.mark.parametrize("makes", ["of_a_list", "of_a_buffer", "of_itself", "of_a_fixed_scale"])
 def test_tells_a_policy_that_gives_the_whole_history(makes):
     run = an_episode(makes)
 
@@ -242,7 +260,11 @@ def test_long_histories_save_more_and_a_gru_more_than_an_lstm():
 
 
 @pytest.mark.parametrize(
-    "makes", ["of_a_window", "of_a_deque", "of_words", "of_a_burn_in", "of_a_text"]
+    "makes",
+    [
+        *("of_a_window", "of_a_deque", "of_words", "of_a_burn_in", "of_a_text"),
+        *("of_a_scale", "of_a_scaling_method"),
+    ],
 )
 def test_silent_where_it_is_given(makes):
     assert found(an_episode(makes)) == []
@@ -386,6 +408,24 @@ def test_tells_a_network_of_ones_own_that_reads_all_tokens_for_each_next_one():
     line = ANSWERER.line("logits = model(ids")
     assert finding.title == f"the network goes through the history anew (answerer.py:{line})"
     assert claimed_s(profile_of(run, ANSWERER), finding) == pytest.approx(8.0)
+
+
+HOLDS = """
+class Core(nn.Module):
+    def __init__(self):
+        self.inner = {}(32, 32)
+
+class Model(nn.Module):
+    def __init__(self):
+        self.core = Core()
+"""
+
+
+@pytest.mark.parametrize(("inner", "is_told"), [("nn.GRU", False), ("Attention", True)])
+def test_what_holds_a_recurrent_network_is_no_transformer(inner, is_told):
+    script = Script(ANSWERER.file, ANSWERER.text + HOLDS.format(inner))
+
+    assert bool(detect(DETECTOR, an_answer(script), script)) == is_told
 
 
 def test_few_rows_save_less():

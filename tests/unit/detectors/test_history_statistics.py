@@ -87,6 +87,19 @@ AGENT = Script(
         def energies(self):
             return sum(it.energy for it in self.recent)
 
+        def of_the_good(self):
+            return sum(it.reward for it in self.rewards if it.reward > 0)
+
+        def of_the_near(self, x):
+            return sum(it.reward for it in self.rewards if abs(it.place - x) < 0.1)
+
+        def of_what_fades(self):
+            return sum(it.weight for it in self.rewards)
+
+        @property
+        def weight(self):
+            return self.gain * 0.99 ** (NOW - self.born)
+
         def step(self):
             self.recent[0].energy = 3
 
@@ -125,6 +138,9 @@ LINES = {
     "nearest": "abs(x - y)",
     "normalised": "np.array(self.recent) -",
     "energies": "it.energy for",
+    "of_the_good": "if it.reward > 0",
+    "of_the_near": "abs(it.place - x)",
+    "of_what_fades": "it.weight for",
     "of_an_episode": "return np.sum(rewards)",
     "so_far": "env.best = np.max(rewards)",
 }
@@ -153,7 +169,9 @@ def found(run: RunBuilder) -> list[Finding]:
     return detect(DETECTOR, run, AGENT)
 
 
-@pytest.mark.parametrize("function", ["scaled", "summed", "by_an_array", "by_pandas", "smoothed"])
+@pytest.mark.parametrize(
+    "function", ["scaled", "summed", "of_the_good", "by_an_array", "by_pandas", "smoothed"]
+)
 def test_a_list_that_is_gone_through_from_its_beginning(function):
     run = a_training(function)
 
@@ -182,7 +200,8 @@ def test_less_is_promised_where_the_line_does_more():
     "function",
     [
         *("for_more", "of_the_last", "of_two", "counted", "kept", "asked", "drawn", "by_key"),
-        *("nearest", "energies", "of_an_episode", "drawn_smoothly", "by_pandas_of_the_last"),
+        *("nearest", "of_the_near", "of_what_fades"),
+        *("energies", "of_an_episode", "drawn_smoothly", "by_pandas_of_the_last"),
     ],
 )
 def test_silent_of_what_is_no_statistic_of_all(function):

@@ -67,6 +67,23 @@ def test_names_the_lines_of_the_user_that_read_the_config():
     assert all("omegaconf" not in location.file for location in finding.locations)
 
 
+@pytest.mark.parametrize(
+    ("write", "is_written"),
+    [
+        ("cfg.agent.epsilon = cfg.agent.epsilon * 0.99", True),
+        ("self.cfg.agent.epsilon *= 0.99", True),
+        ("cfg.agent.rate *= 0.99", False),
+    ],
+)
+def test_what_the_program_writes_cannot_be_read_once(write, is_written):
+    script = Script("train.py", TRAIN.text + f"\ndef anneal(cfg):\n    {write}\n")
+    run = a_training().spends(6.0, TOP, LOOP, EPSILON, GETATTR).spends(4.0, TOP, LOOP, STEP)
+
+    (finding,) = detect(DETECTOR, run, script)
+
+    assert ("cfg.agent.epsilon is written, too" in finding.fix) == is_written
+
+
 def test_silent_just_under_its_threshold():
     under = a_training()
     under.spends(10.0 * MIN_SHARE * 0.9, TOP, LOOP, EPSILON, GETATTR)

@@ -155,6 +155,21 @@ def test_goes_by_the_optimizer_that_steps_and_not_by_another_that_is_made():
     assert found(run, text) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "sparse", "is_one"),
+    [
+        ("adagrad", "Adagrad", "True", False),
+        ("adagrad", "Adagrad", "False", True),
+        ("adam", "Adam", "True", True),
+    ],
+)
+def test_silent_where_gradients_may_be_sparse_which_no_fused_one_takes(kind, name, sparse, is_one):
+    text = TRAIN.text.replace("Adam(", f"{name}(")
+    text += f"\ntable = torch.nn.Embedding(5000, 2, sparse={sparse})\n"
+
+    assert bool(found(a_training(4.0, kind=kind), text)) == is_one
+
+
 def test_of_rmsprop_all_are_asked_for_at_once_in_another_way():
     text = TRAIN.text.replace("Adam(", "RMSprop(")
 

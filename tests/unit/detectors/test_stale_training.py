@@ -90,6 +90,34 @@ def test_optimizers_that_one_function_makes_are_told_by_what_steps():
     assert any("with 3 optimizers" in text for text in finding.evidence)
 
 
+def test_optimizers_in_a_list_are_all_stepped_by_one_line():
+    script = Script(
+        "team.py",
+        """
+        def make(parameters):
+            return torch.optim.Adam(parameters)
+
+        def improve(agent):
+            for critic, optimizer in zip(agent.critics, agent.optimizers):
+                optimizer.step()
+            agent.actor.step()
+        """,
+    )
+    line = script.at("optimizer.step", "improve")
+    run = a_run("train.py", steady_s=10.0).process("main", steps=STEPS)
+    run.spends(6.0, line, ADAM).spends(4.0, script.at("agent.actor.step", "improve"), ADAM)
+    run.sees(line, agent__optimizers="type=list length=5 first.type=torch.optim.adam.Adam")
+    steps = profile_of(run, script)
+    sources = {**steps.sources, "b.py": "buffer.add(obs)\n"}
+
+    def told(updates: float) -> list[Finding]:
+        counts = {0: {**steps.process_counts[0], "updates": updates}}
+        return found(replace(steps, process_counts=counts, sources=sources))
+
+    assert told(6 * STEPS) == []
+    assert any("with 6 optimizers" in text for text in told(12 * STEPS)[0].evidence)
+
+
 def test_on_full_cpus_the_learners_time_is_for_sale():
     seen = profile(actors_and_learner(), 20 * STEPS)
 

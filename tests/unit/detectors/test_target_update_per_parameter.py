@@ -70,6 +70,26 @@ def test_promises_less_and_is_less_sure_where_the_sizes_decide(move, removable):
     assert finding.confidence is Confidence.BOUNDED
 
 
+OF_STATES = """
+def follow(target, critic):
+    for name in slow:
+        slow[name].copy_(fast[name])
+slow = target.state_dict()
+fast = critic.state_dict()
+"""
+
+
+def test_of_state_dicts_buffers_are_advised_too():
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, "sac.py:3 follow").spends(6.0, STEP)
+
+    (finding,) = found(run, OF_STATES)
+    (plain,) = found(a_training(4.0))
+
+    assert "buffers" in finding.fix
+    assert "buffers" not in plain.fix
+
+
 def test_silent_on_gradients_that_are_added_up():
     text = SAC.text.replace(
         "slow.data.copy_(TAU * fast.data + (1 - TAU) * slow.data)", "slow.grad.add_(fast.grad)"
@@ -95,6 +115,7 @@ def test_ranks_by_the_time_of_the_loop():
 
 
 PAIRS = "for a, b in zip(f.parameters(), g.parameters()):\n    "
+THREE = "for a, b, g in zip(f.parameters(), h.parameters(), grads):\n    "
 MIXED = "a = f.state_dict()\nb = g.state_dict()\n"
 ITEMS = "a = f.state_dict()\nfor k, p in g.state_dict().items():\n    "
 NAMED = "a = dict(f.named_parameters())\nb = dict(g.named_parameters())\nfor k in a:\n    "
@@ -146,6 +167,13 @@ STATES = "a = f.state_dict()\nb = g.state_dict()\nfor k in a:\n    "
         (ITEMS + "sizes[k] = p.numel()", None),
         (ITEMS + "table[k] = p", None),
         (STATES + "b[k] = a[k] * tau\n    print(k)", None),
+        (PAIRS + "b.copy_(a + sigma * torch.randn_like(a))", None),
+        (PAIRS + "noise = torch.normal(0, sigma, a.shape)\n    b.data = a.data + noise", None),
+        (COUNTED + "b.copy_(a - rate * grads[i])", None),
+        (THREE + "b.copy_(a - rate * g)", None),
+        (MIXED + "new = {k: a[k] + sigma * torch.randn_like(b[k]) for k in b}", None),
+        (MIXED + "new = {k: a[k] + b[k] - rate * grads[k] for k in b}", None),
+        (STATES + "b[k] = a[k] - rate * grads[k]", None),
         (PAIRS + "b.grad.add_(a.grad)", None),
         (PAIRS + "b.data.add_(a.grad, alpha=-rate)", None),
         (PAIRS + "b.data = b.data - rate * a.grad", None),
@@ -268,6 +296,42 @@ def test_parameters_of_layers_are_known_by_what_was_seen():
 )
 def test_silent_on_pairs_of_which_none_follows_the_other(piece, function, seen):
     assert of_a_loop(piece, function, **seen) == []
+
+
+NOISY = Script(
+    "noisy.py",
+    """
+    class Noisy:
+        def noise(self):
+            for slow, fast in self.couples:
+                slow.copy_(fast + 0.1 * torch.randn_like(fast))
+
+        def inner(self):
+            for slow, fast, along in self.triples:
+                change = 0.1 * along
+                slow.copy_(fast - change)
+
+        def numbered(self):
+            for i, (slow, fast) in enumerate(self.couples):
+                slow.copy_(fast - 0.1 * self.along[i])
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("piece", "function"),
+    [
+        ("slow.copy_(fast + 0.1", "noise"),
+        ("slow.copy_(fast - change", "inner"),
+        ("slow.copy_(fast - 0.1", "numbered"),
+    ],
+)
+def test_silent_on_what_is_made_of_more_than_two_parameters(piece, function):
+    line = NOISY.at(piece, f"Noisy.{function}")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, line).spends(4.0, "env.py:3 step")
+
+    assert detect(DETECTOR, run.sees(line, **TWO, along="type=torch.Tensor"), NOISY) == []
 
 
 LOADED = Script(

@@ -58,6 +58,18 @@ POOL = Script(
                 conn.send(state.board)
                 state.push(conn.recv())
 
+        def on_one_board(self):
+            for number, conn in enumerate(self.conns):
+                conn.send(view())
+                cell = conn.recv()
+                play(number, cell)
+
+        def noted(self, actions):
+            for number, conn in enumerate(self.conns):
+                conn.send(view())
+                reward = conn.recv()
+                note(reward)
+
         def at_times(self, done):
             for conn, is_done in zip(self.conns, done):
                 if is_done:
@@ -147,6 +159,15 @@ POOL = Script(
             for end, action in zip(self.conns, actions):
                 write(end.sock, action)
             return [read(end.sock) for end in self.conns]
+
+    def view():
+        return board.copy(), left
+
+    def play(number, cell):
+        board[cell] = number
+
+    def note(reward):
+        seen.append(reward)
 
     class End:
         def roll(self, action):
@@ -241,6 +262,8 @@ STACKS = {
     "over_time": (POOL.at("self.env.step(action)", "Pool.over_time"), *ASK, RECV),
     "pipeline": (POOL.at("x = conn.recv()", "Pool.pipeline"), RECV),
     "game": (POOL.at("state.push(conn.recv())", "Pool.game"), RECV),
+    "on_one_board": (POOL.at("cell = conn.recv()", "Pool.on_one_board"), RECV),
+    "noted": (POOL.at("reward = conn.recv()", "Pool.noted"), RECV),
     "found_first": (POOL.at("if conn.recv():", "Pool.found_first"), RECV),
     "at_times": (POOL.at("seen = conn.recv()", "Pool.at_times"), RECV),
     "to_another": (POOL.at("seen.append(conn.recv())", "Pool.to_another"), RECV),
@@ -275,7 +298,7 @@ def found(run: RunBuilder) -> list[Finding]:
     "function",
     [
         *("in_turn", "by_number", "proxies", "handed", "by_name", "fly", "two_calls"),
-        *("of_managers", "called", "over_sockets"),
+        *("of_managers", "called", "over_sockets", "noted"),
     ],
 )
 def test_workers_that_are_asked_one_after_the_other(function):
@@ -289,7 +312,15 @@ def test_workers_that_are_asked_one_after_the_other(function):
 @pytest.mark.parametrize(
     "function",
     [
-        *("all_first", "answer_first", "over_time", "pipeline", "game", "found_first"),
+        *(
+            "all_first",
+            "answer_first",
+            "over_time",
+            "pipeline",
+            "game",
+            "on_one_board",
+            "found_first",
+        ),
         *("threads", "at_times", "to_another", "commanded_first"),
         *("of_managers_in_need", "sockets_written_first"),
     ],

@@ -333,3 +333,33 @@ def test_looks_at_an_empty_queue_whose_turns_only_ask(then, function, kind):
     taken = f"{STDLIB}/multiprocessing/connection.py:440 Connection.{function}"
 
     assert kind_at_the_end_of(script.at("get_nowait", "learn"), get, taken, script=script) is kind
+
+
+STEPS_AND_LOOKS = """
+    def act(q, env):
+        while True:
+            env.step(0)
+            try:
+                table = q.get_nowait()
+            except queue.Empty:
+                pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        pytest.param(STEPS_AND_LOOKS, WaitKind.QUEUE, id="steps in each turn"),
+        pytest.param(
+            STEPS_AND_LOOKS.replace("env.step(0)", "time.sleep(0.001)"), WaitKind.POLL, id="waits"
+        ),
+    ],
+)
+def test_a_loop_that_works_and_looks_for_news_does_not_wait(text, kind):
+    script = a_script(text)
+    get = f"{STDLIB}/multiprocessing/queues.py:99 Queue.get"
+    poll = f"{STDLIB}/multiprocessing/connection.py:440 Connection._poll"
+
+    assert kind_at_the_end_of(script.at("get_nowait", "act"), get, poll, script=script) is kind
+    if kind is WaitKind.QUEUE:
+        assert kind_at_the_end_of(script.at("pass", "act"), script=script) is None

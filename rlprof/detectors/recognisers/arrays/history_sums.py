@@ -17,9 +17,9 @@ from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import assigned, owner_of, targets_of
+from rlprof.syntax.nodes import assigned, names_in, owner_of, targets_of
 from rlprof.syntax.operands import operand_of
-from rlprof.syntax.pure_calls import hardly_works, is_changing_method
+from rlprof.syntax.pure_calls import hardly_works, is_built_in, is_changing_method
 
 FEWEST: Final = 200
 """Elements from which on: to go through 200 numbers of a list takes as long as some ten steps of a running mean."""
@@ -199,8 +199,10 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
             elif isinstance(part, ast.Call) and called_name(part) in _WINDOWS:
                 pending += owner_of(part) if _is_taken_last(module, call) else []
             elif isinstance(part, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+                first = part.generators[0]
                 is_plain = len(part.generators) == 1 and _stays(module, part.elt)
-                pending += [part.generators[0].iter] if is_plain else []
+                is_plain = is_plain and all(_is_of_it(module, test, first) for test in first.ifs)
+                pending += [first.iter] if is_plain else []
             elif operand_of(part) is not None:
                 yield part
             elif isinstance(part, ast.Subscript) and _is_filled_part(part.slice):
@@ -218,10 +220,24 @@ def _is_taken_last(module: SourceModule, call: ast.Call) -> bool:
     return False
 
 
+def _is_of_it(module: SourceModule, test: ast.expr, turns: ast.comprehension) -> bool:
+    """Tell whether a condition goes by what an element was from the start: near what is asked for now are others each time."""
+    names = names_in(test) - names_in(turns.target)
+    attributes = [
+        part
+        for part in ast.walk(test)
+        if isinstance(part, ast.Attribute) and names_in(part).isdisjoint(module.imports)
+    ]
+    is_fixed = all(name in module.imports or is_built_in(name) for name in names)
+    return is_fixed and all(_stays(module, part) for part in attributes)
+
+
 def _stays(module: SourceModule, element: ast.expr) -> bool:
-    """Tell whether it is an element, or an attribute of it that nobody in the file gives another value later."""
+    """Tell whether it is an element, or an attribute of it that nobody in the file gives another value later, nor reckons when it is asked for."""
     if not isinstance(element, ast.Attribute):
         return operand_of(element) is not None
+    if any(function.node.name == element.attr for function in module.functions):
+        return False
     return not any(
         isinstance(attribute, ast.Attribute)
         and attribute.attr == element.attr

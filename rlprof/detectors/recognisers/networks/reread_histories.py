@@ -18,7 +18,7 @@ from rlprof.model.profile import Profile
 from rlprof.profile.components import ENVIRONMENT, INFERENCE
 from rlprof.source.histories import JOINS, Level, handed_over, is_history, joined_at
 from rlprof.source.last_steps import taken_last
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrent_values import recurrent_kind
 from rlprof.source.value import Value
 from rlprof.source.values import callee, value_of
@@ -114,8 +114,28 @@ class RereadHistories(SteadySearch):
                 if not isinstance(call, ast.Call) or not _is_network(call, known):
                     continue
                 network = value_of(call.func, known)
-                if network and (recurrent_kind(network) in _KINDS) == is_recurrent:
+                if network is None or (recurrent_kind(network) in _KINDS) != is_recurrent:
+                    continue
+                # One that holds a recurrent network has no keys and values to keep.
+                if is_recurrent or not self._holds_recurrent(network):
                     yield call
+
+    def _holds_recurrent(self, network: Value) -> bool:
+        """Tell whether the class of the network, or one of the same file that it makes, makes a recurrent network of torch's."""
+        module = self.lines.module(network.file) if network.file else None
+        nodes = ast.walk(module.tree) if module is not None else ()
+        classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+        pending, seen = [last_name(network.type)], set[str]()
+        while pending:
+            name = pending.pop()
+            if name in seen or name not in classes:
+                continue
+            seen.add(name)
+            made = {called_name(call) for call in calls_in(classes[name])}
+            if made & _KINDS:
+                return True
+            pending += sorted(made)
+        return False
 
     def _asks_for_an_action(self, node: int) -> bool:
         """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""

@@ -9,6 +9,12 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
+from rlprof.detectors.recognisers.networks.move_inputs import (
+    draws,
+    reads_items_of_others,
+    reads_other_tensors,
+    with_variables_of,
+)
 from rlprof.model.recording import Frame
 from rlprof.source.lines import UserLines
 from rlprof.source.values import Values
@@ -46,6 +52,8 @@ class TargetUpdate:
     moved_by: MovedBy
     calls: frozenset[str] = frozenset()
     """Functions called there that work for it alone."""
+    is_of_states: bool = False
+    """True if it goes through state dicts, which hold buffers as well."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -67,16 +75,26 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             other for other in loop.body if other not in moves and not _makes_a_variable(other)
         ]
         is_of_two = _zips_parameters(loop.iter) or _reads_another(loop, names, state_names)
-        if moves and not others and is_of_two:
+        changed = {ast.unparse(item) for item in _items_stored(loop.body)}
+        needs_more = draws(module, loop.body) or reads_items_of_others(
+            loop.body, names, state_names | changed
+        )
+        if moves and not others and is_of_two and not needs_more:
             last = loop.end_lineno or loop.lineno
             moved_by = _moved_by(loop.body, names | made, mixing)
-            update = TargetUpdate(loop.lineno, moved_by, _called_in(*loop.body) & mixing)
+            update = TargetUpdate(
+                loop.lineno,
+                moved_by,
+                _called_in(*loop.body) & mixing,
+                is_of_states=not _zips_parameters(loop.iter),
+            )
             found |= dict.fromkeys(range(loop.lineno, last + 1), update)
             for number in _around(module, loop, state_names):
                 found.setdefault(number, update)
     for statement in module.statements:
-        if any(_mixes_states(node, state_names) for node in statement.walk()):
-            update = TargetUpdate(statement.first_line, MovedBy.SUM)
+        mixed = [node for node in statement.walk() if _mixes_states(node, state_names)]
+        if mixed and not draws(module, mixed):
+            update = TargetUpdate(statement.first_line, MovedBy.SUM, is_of_states=True)
             # With the lines that take the state dicts: they are for this alone.
             taken = module.of_function(statement.function)
             for line in (
@@ -144,7 +162,15 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
             for name in ast.walk(node.generators[0].iter)
             if isinstance(name, ast.Name)
         }
+    if reads_items_of_others([node.value], names, state_names):
+        return False
     return len({text for text in read if text in state_names or "state_dict()" in text}) > 1
+
+
+def _items_stored(body: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    for node in nodes_in(*body):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            yield node
 
 
 def seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate | None:
@@ -162,6 +188,12 @@ def seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate 
     names = {name for name, value in known.items() if value.type == _PARAMETER}
     moves = [inner for inner in loop.body if _is_seen_move(inner, names)]
     if not any(_is_given_another(move, names) for move in moves):
+        return None
+    parts = with_variables_of(moves, loop.body)
+    elements = names_in(loop.target)
+    if draws(module, parts) or reads_other_tensors(parts, elements, known):
+        return None
+    if reads_items_of_others(parts, elements, names):
         return None
     update = TargetUpdate(loop.lineno, _moved_by(moves, names))
     if own in moves:
@@ -305,8 +337,11 @@ def _zips_parameters(iterated: ast.expr) -> bool:
         iterated = iterated.args[0]
     if not isinstance(iterated, ast.Call) or called_name(iterated) != "zip":
         return False
-    given = [argument for argument in iterated.args if isinstance(argument, ast.Call)]
-    return len(given) == 2 and all(called_name(argument) in _PARAMETERS for argument in given)
+    given = iterated.args
+    return len(given) == 2 and all(
+        isinstance(argument, ast.Call) and called_name(argument) in _PARAMETERS
+        for argument in given
+    )
 
 
 def _goes_through_state(iterated: ast.expr, state_names: frozenset[str]) -> bool:
