@@ -245,3 +245,61 @@ def test_several_optimizers_step_in_one_update():
 
     assert found(profile(actors_and_learner(), 15 * STEPS, more)) == []
     assert len(found(profile(actors_and_learner(), 17 * STEPS, more))) == 1
+
+
+@pytest.mark.parametrize(
+    "stepping",
+    [
+        "for name, part in self.parts.items(): part.step()",
+        "for name in self.parts: self.parts[name].step()",
+        "[part.step() for part in self.parts.values()]",
+    ],
+)
+def test_silent_where_one_line_steps_nobody_knows_how_many(stepping):
+    script = Script(
+        "sac.py",
+        f"""
+        class Agent:
+            def __init__(self, parts):
+                self.parts = {{name: torch.optim.Adam(part) for name, part in parts.items()}}
+
+            def learn(self, memory):
+                {stepping.replace(": ", ":" + chr(10) + " " * 20)}
+
+        def main(env, memory, agent):
+            while True:
+                memory.append(env.step(agent.act()))
+                agent.learn(memory)
+        """,
+    )
+    assert found(stepped_by(script)) == []
+
+
+def test_silent_where_a_loop_goes_through_agents():
+    script = Script(
+        "maddpg.py",
+        """
+        class Agent:
+            def __init__(self):
+                self.optimizer = torch.optim.Adam(self.net.parameters())
+
+            def learn(self, memory):
+                self.optimizer.step()
+
+        def main(env, memory, agents):
+            while True:
+                memory.append(env.step([agent.act() for agent in agents]))
+                for agent in agents:
+                    agent.learn(memory)
+        """,
+    )
+    assert found(stepped_by(script)) == []
+    alone = Script("dqn.py", script.text.replace("for agent in agents", "for _ in range(3)"))
+    assert len(found(stepped_by(alone))) == 1
+
+
+def stepped_by(script: Script) -> Profile:
+    """A process that makes three updates for each step."""
+    run = a_run("train.py", steady_s=10.0).process("main", steps=STEPS)
+    run.spends(9.0, script.at("agent.learn", "main"), script.at("step()", "Agent.learn"), ADAM)
+    return profile(run, 3 * STEPS, script, process=0)
