@@ -609,3 +609,104 @@ def test_where_all_counted_steps_are_of_evaluations_that_is_told_however_few_the
     assert note.text.startswith("All counted steps are made by evaluations")
     assert seen.finding.title == "evaluations make 100 % of the counted steps (train.py:22)"
     assert seen.saved_share == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_told"), [("(self.last, action, reward)", False), ("reward", True)]
+)
+def test_silent_where_a_wrapper_keeps_the_steps_for_the_learner(kept: str, is_told: bool):
+    wrapper = Script(
+        "recorder.py",
+        f"""
+        class Recorder(Wrapper):
+            def step(self, action):
+                at, reward, over, info = self.env.step(action)
+                self.rows.append({kept})
+                self.last = at
+                return at, reward, over, info
+        """,
+    )
+    inside = wrapper.at("self.env.step", "Recorder.step"), STEP
+
+    run = a_training(4.0, SCORE, PLAYED, *inside)
+
+    assert bool(detect(DETECTOR, run, TRAIN, wrapper)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_told"), [("self.gains.append(gain)", False), ("self.last = gain", True)]
+)
+def test_silent_where_the_agent_remembers_what_it_got(kept: str, is_told: bool):
+    agent = Script(
+        "agent.py",
+        f"""
+        class Agent:
+            def act(self, seen, gain):
+                {kept}
+                return self.best(seen)
+        """,
+    )
+    script = Script(
+        "play.py",
+        """
+        def play(env, agent):
+            seen, gain, total, over = env.reset(), 0.0, 0.0, False
+            while not over:
+                choice = agent.act(seen, gain)
+                seen, gain, over, _ = env.step(choice)
+                total += gain
+            return total
+
+        def main(env, agent):
+            for number in range(1000):
+                last = play(env, agent)
+                agent.learn()
+        """,
+    )
+    line = script.at("last = play", "main")
+    run = a_training(3.0, line, script.at("env.step", "play"), STEP)
+    run.spends(2.0, line, script.at("agent.act", "play"), agent.at("best", "Agent.act"))
+
+    assert bool(detect(DETECTOR, run, TRAIN, script, agent)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "body", "is_told"),
+    [
+        (
+            "",
+            "teacher.note(how_it_goes(values, env)); env = envs[teacher.draw()]; train(env)",
+            False,
+        ),
+        ("", "score = how_it_goes(values, env); writer.add(score); print(writer.mean())", True),
+        ("", "shown.tell(how_it_goes(values, env)); text = str(shown.mean())", True),
+        (
+            "",
+            "for x in es.ask():\n    scores.append(how_it_goes(x, env))\nes.tell(scores)",
+            False,
+        ),
+        ("rate = trial.draw()", "trial.tell(how_it_goes(values, env)); train(rate)", True),
+        (
+            "",
+            "for each in crew:\n    scores.append(how_it_goes(each, env))\norder = sort(scores)\n"
+            "worst, best = crew[order[0]], crew[order[-1]]\nworst.net.load(best.net.state())",
+            False,
+        ),
+        (
+            "",
+            "for each in crew:\n    scores.append(how_it_goes(each, env))\nbest = crew[argmax(scores)]\n"
+            "best.net.save(path)",
+            True,
+        ),
+    ],
+)
+def test_silent_where_scores_decide_what_is_trained_next(first: str, body: str, is_told: bool):
+    lines = body.replace("; ", "\n").splitlines()
+    turn = "\n".join(f"        {line}" for line in lines)
+    text = f"def run(values, env):\n    {first}\n    while True:\n        scores = []\n{turn}\n"
+    script = Script("curriculum.py", f"{TRAIN.text}\n\n{text}def train(env): pass\n")
+    line = script.at(next(line for line in lines if "how_it_goes" in line), "run")
+
+    run = a_training(4.0, line, script.at("env.step(best", "how_it_goes"), STEP)
+
+    assert bool(detect(DETECTOR, run, TRAIN, script)) is is_told
