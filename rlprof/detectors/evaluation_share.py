@@ -330,10 +330,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> frozenset[int]:
     """Return the nodes of processes that do nothing but evaluate, and that no training waits for."""
-    waited_us: dict[int, float] = defaultdict(float)
-    for wait in profile.waits:
-        for process, part in wait.on if wait.thread in profile.critical.threads else ():
-            waited_us[process] += part * wait.wall_us
+    waited_us = _waited_for(profile)
     apart: set[int] = set()
     of_others: set[int] = set()
     for worker in profile.activities:
@@ -344,6 +341,22 @@ def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> froze
         is_apart = worker.is_main and does_nothing_else and not is_waited_for
         (apart if is_apart else of_others).update(worker.tree.hot_nodes())
     return frozenset(apart - of_others)
+
+
+def _waited_for(profile: Profile) -> Mapping[int, float]:
+    """Return how long critical threads waited for each process. Where another one worked more meanwhile, only what it worked more than at any
+    time counts: who waits for a manager waits for no evaluation that runs beside.
+    """
+    busy_us: dict[int, float] = defaultdict(float)
+    for worker in profile.activities:
+        busy_us[worker.process] += worker.working_us
+    found: dict[int, float] = defaultdict(float)
+    for wait in profile.waits:
+        for process, part in wait.on if wait.thread in profile.critical.threads else ():
+            is_heaviest = process == wait.on[0][0]
+            usual = 0.0 if is_heaviest else busy_us[process] / max(1, profile.steady_us)
+            found[process] += max(0.0, part - usual) * wait.wall_us
+    return found
 
 
 def _counted_too(profile: Profile, search: _Search, share: Interval) -> Iterator[str]:

@@ -540,6 +540,18 @@ def test_a_process_of_its_own_that_evaluates_costs_the_training_nothing(waits_s:
     assert bool(found(run)) is told
 
 
+def test_who_waits_for_another_process_waits_for_no_evaluation_beside_it():
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "8"})
+    run.process("main", steps=1000).spends(7.0, *COLLECT, STEP)
+    run.spends(3.0, "train.py:80 draw", GET, idle=True)
+    run.process("manager").spends(4.0, "train.py:90 serve", GET, idle=True)
+    run.spends(6.0, "train.py:91 serve")
+    run.process("evaluator", steps=300).spends(4.0, SCORE, PLAYED, STEP)
+    run.spends(6.0, "train.py:90 evaluator", GET, idle=True)
+
+    assert not found(run)
+
+
 EVALUATE = f"{SITE}/stable_baselines3/common/evaluation.py:90 evaluate_policy"
 IN_POLICY_S, OWN_S = 6.0, 4.0
 
