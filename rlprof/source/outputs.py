@@ -17,7 +17,7 @@ from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.bound_inputs import only_value, values_assigned
 from rlprof.syntax.imports import NUMPY, full_name, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import arguments_of, given_to
+from rlprof.syntax.nodes import arguments_of, calls_in, given_to
 from rlprof.syntax.origin import Origin, origin_of_file
 
 Kind = TypeVar("Kind")
@@ -76,6 +76,8 @@ _ROW_WRITERS: Final = frozenset({"writerow", "writerows"})
 _SYNCS: Final = frozenset({"fsync", "fdatasync", "sync"})
 _OF_A_DATABASE: Final = frozenset({"execute", "executemany"})
 _FETCHES: Final = re.compile(r"sqlite3\.Cursor\.fetch(one|many|all)")
+_MEMORY: Final = ":memory:"
+"""Path by which sqlite3 opens a database without a file."""
 _ASKS_A_DATABASE: Final = re.compile(r"\s*(select|values|explain)\b", re.IGNORECASE)
 """Beginnings of statements in SQL that ask, and change nothing: ``WITH`` may."""
 _WRITES: Final = frozenset(
@@ -93,7 +95,7 @@ def output(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -> 
     called = callee(call, known, module)
     if called.is_yours or is_conversation(call, known) or _answers(call, known, module):
         return None
-    if _asks_a_database(call, module):
+    if _asks_a_database(call, module) or _is_of_memory(call, called.name, module):
         return None
     if sink := _by_function(called.name, call, known):
         return sink
@@ -189,6 +191,8 @@ def file_access(call: ast.Call, known: Mapping[str, Value], module: SourceModule
         return Access.READ
     if package == "io" and last in _METHODS_OF_FILES and "StringIO" not in function:
         return Access.READ
+    if _is_of_memory(call, called.name, module):
+        return None
     if package == "sqlite3" and (_FETCHES.fullmatch(called.name) or _asks_a_database(call, module)):
         return Access.READ
     return None if called.is_seen else _opened_by_name(call, module)
@@ -205,6 +209,23 @@ def _asks_a_database(call: ast.Call, module: SourceModule) -> bool:
         ):
             return _ASKS_A_DATABASE.match(text) is not None
     return False
+
+
+def _is_of_memory(call: ast.Call, name: str, module: SourceModule) -> bool:
+    """Tell whether a call is of a database that has no file: all that its script connects to are in memory."""
+    is_one = name.startswith("sqlite3.") or called_name(call) in (*_OF_A_DATABASE, "commit")
+    return is_one and _databases(module) == {_MEMORY}
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def _databases(module: SourceModule) -> set[object]:
+    """What a script connects sqlite3 to, where it is written there; None for any other."""
+    return {
+        path.value if isinstance(path, ast.Constant) else None
+        for call in calls_in(module.tree)
+        for path in given_to(call)[:1]
+        if full_name(call.func, module.imports) == "sqlite3.connect"
+    }
 
 
 def _text_of(expression: ast.expr, module: SourceModule) -> ast.expr | None:
@@ -244,6 +265,22 @@ def reads_standard_input(module: SourceModule) -> bool:
             isinstance(node, ast.Attribute | ast.Name)
             and full_name(node, module.imports) == "sys.stdin"
         )
+        for node in ast.walk(module.tree)
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def reads_programs(module: SourceModule) -> bool:
+    """Tell whether a file starts a program with a pipe for what it prints, and reads that: ``for line in actor.stdout``."""
+    is_piped = any(
+        part.arg == "stdout" and own_name(part.value) == "PIPE"
+        for call in calls_in(module.tree)
+        for part in call.keywords
+    )
+    return is_piped and any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "stdout"
+        and full_name(node, module.imports) != "sys.stdout"
         for node in ast.walk(module.tree)
     )
 

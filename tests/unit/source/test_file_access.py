@@ -78,3 +78,10 @@ def test_a_question_to_a_database_reads(query, told):
     look = "type=builtin_function_or_method function=sqlite3.Connection.execute"
 
     assert access(f'db.execute("{query}")', db__execute=look) is told
+
+
+def test_a_database_in_memory_is_no_file():
+    look = "type=builtin_function_or_method function=sqlite3.Connection.execute"
+    head = "from sqlite3 import connect; db = connect(':memory:', isolation_level=None)"
+
+    assert access('db.execute("SELECT * FROM rows")', head, db__execute=look) is None
