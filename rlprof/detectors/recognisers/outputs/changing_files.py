@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from rlprof.syntax.bound_inputs import values_assigned
 from rlprof.syntax.module import (
+    Function,
     SourceModule,
     Statement,
     called_name,
@@ -82,16 +83,27 @@ def _asks_the_time(statement: Statement) -> bool:
     )
 
 
-def is_taken_over(statement: Statement, modules: Iterable[SourceModule]) -> bool:
+class RepeatedLoad(NamedTuple):
+    """A path, as it is written, from which something is loaded in a loop, and the function with that."""
+
+    path: str
+    function: Function | None
+
+
+def repeated_loads(modules: Iterable[SourceModule]) -> frozenset[RepeatedLoad]:
+    return frozenset(
+        RepeatedLoad(path, statement.function)
+        for module in modules
+        for statement in module.statements
+        if statement.in_loop
+        for path in _loaded(statement)
+    )
+
+
+def is_taken_over(statement: Statement, loads: Collection[RepeatedLoad]) -> bool:
     """Tell whether another function loads again and again what a statement writes, as an actor does the newest weights: it is a message."""
     written = {ast.unparse(part) for call in statement.calls() for part in _parts(call)}
-    return any(
-        path in written and each.function != statement.function
-        for module in modules
-        for each in module.statements
-        if each.in_loop
-        for path in _loaded(each)
-    )
+    return any(load.path in written and load.function is not statement.function for load in loads)
 
 
 def _parts(call: ast.Call) -> Iterator[ast.expr]:
