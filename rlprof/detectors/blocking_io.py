@@ -9,6 +9,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.detectors.recognisers.outputs.changing_files import is_changing
 from rlprof.detectors.recognisers.outputs.output import find_output
 from rlprof.detectors.recognisers.outputs.saving import saving_calls
 from rlprof.libraries.base import Access
@@ -41,8 +42,8 @@ interpreter for a part of its time."""
 _FIXES: Final[Mapping[Access, str]] = {
     Access.REMOTE: "Hand the requests to a thread through a queue.Queue, or gather them and send one "
     "per rollout.",
-    Access.READ: "Read the files once before the loop and keep their data in memory, as well as what the training itself writes to them. "
-    "What does not fit, read ahead in a thread or in DataLoader workers.",
+    Access.READ: "Read the files once before the loop and keep their data in memory, as well as what the training itself writes to them; what "
+    "others change meanwhile, read again where os.stat(path).st_mtime_ns is a new one; what does not fit, read ahead in a thread or in DataLoader workers.",
 }
 
 
@@ -173,7 +174,7 @@ def find_file_access(lines: UserLines, values: Values) -> dict[int, Access]:
             if access is not None and lines.is_repeated(node):
                 found[node] = access
         elif (access := _of_library(frame)) is not None and lines.is_repeated(node):
-            if _is_in_memory(node, lines, values):
+            if _is_in_memory(node, lines, values) or _is_changing(node, lines):
                 continue
             found[node] = found.get(parent, access)
             below.add(node)
@@ -214,6 +215,7 @@ def _on_line(lines: UserLines, values: Values, frame: Frame) -> Access | None:
         file_access(call, values.of(frame.file, statement), module)
         for statement in module.statements_at(frame.line)
         for call in statement.calls()
+        if not is_changing(statement, module)
     }
     return next((access for access in Access if access in found), None)
 
@@ -226,6 +228,17 @@ def _is_of_a_socket(node: int, tree: CallTree) -> bool:
 def _is_in_memory(node: int, lines: UserLines, values: Values) -> bool:
     owner = lines.owner(node)
     return owner != NO_PARENT and works_in_memory(lines.tree.frame(owner), lines, values)
+
+
+def _is_changing(node: int, lines: UserLines) -> bool:
+    owner = lines.owner(node)
+    frame = lines.tree.frame(owner) if owner != NO_PARENT else None
+    module = lines.module(frame.file) if frame is not None else None
+    return (
+        frame is not None
+        and module is not None
+        and any(is_changing(statement, module) for statement in lines.statements(frame))
+    )
 
 
 def _takes_bytes(frame: Frame) -> bool:

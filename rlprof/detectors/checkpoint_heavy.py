@@ -7,6 +7,7 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
 from rlprof.detectors.recognisers.line_time import LineTime, calls_time
+from rlprof.detectors.recognisers.outputs.changing_files import is_taken_over, repeated_loads
 from rlprof.detectors.recognisers.outputs.saving import saving_calls
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -38,10 +39,14 @@ def detect(profile: Profile) -> Iterable[Finding]:
             and lines.is_yours(frame)
         )
 
+    modules = (lines.module(file) for file in profile.sources)
+    loads = repeated_loads(module for module in modules if module is not None)
     placed = (
         (entry, lines.line(by))
         for entry, by in owners
-        if by != NO_PARENT and not works_in_memory(tree.frame(by), lines, values)
+        if by != NO_PARENT
+        and not works_in_memory(tree.frame(by), lines, values)
+        and not any(is_taken_over(each, loads) for each in lines.statements(tree.frame(by)))
     )
     time = calls_time(profile, lines, placed, is_other)
     if not time.is_worth(MIN_SHARE):

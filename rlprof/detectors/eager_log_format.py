@@ -218,7 +218,11 @@ def _of_nobody(
             f"{share} of the steady time makes text",
             f"it is printed only behind a test, {heaviest.condition}, and was not seen to be",
         )
-        fix = "Make the text behind the same test."
+        fix = (
+            "Keep the values, with copies of arrays that are changed in place, and make the text of them behind that test."
+            if heaviest.is_replaced
+            else "Make the text behind the same test."
+        )
     else:
         title = f"messages for {heaviest.callee} are formatted with its level off"
         evidence = (

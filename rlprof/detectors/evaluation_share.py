@@ -13,6 +13,7 @@ from rlprof.detectors.recognisers.outputs.evaluating import (
     evaluates_as_called,
     step_loops,
 )
+from rlprof.detectors.recognisers.outputs.remembered import remembering_methods
 from rlprof.detectors.recognisers.outputs.scores import (
     is_learned_from,
     is_returned,
@@ -87,6 +88,30 @@ class _Search(SteadySearch):
         self._interval_us = profile.critical.sample_interval_us
         self._in_steps: dict[bool, list[int]] = {True: [], False: []}
         """Nodes of steps that are counted, by whether an evaluation makes them."""
+        modules = (self.lines.module(file) for file in self._sources)
+        self._remembering = remembering_methods(module for module in modules if module is not None)
+        self._remembered = set(self._places_remembered())
+
+    def _places_remembered(self) -> Iterator[tuple[str, str, Frame | None]]:
+        """Yield the functions whose steps are kept by what they call, each with the frame that called it there."""
+        for node in self.tree.hot_nodes():
+            if self._remembers(self.tree.frame(node)):
+                for each in (node, *self.tree.ancestors(node)):
+                    yield self._place_called(each)
+
+    def _place_called(self, node: int) -> tuple[str, str, Frame | None]:
+        parent, frame = self.tree.nodes[node].parent, self.tree.frame(node)
+        return frame.file, frame.function, self.tree.frame(parent) if parent != NO_PARENT else None
+
+    def _remembers(self, frame: Frame) -> bool:
+        """Tell whether the line of ``frame`` keeps a step, as a wrapper for the learner, or hands its reward to an agent that does."""
+        if not self.lines.is_yours(frame):
+            return False
+        read = self._read(frame)
+        return any(frame.line in lines for lines in read.recording) or any(
+            frame.line in handed.lines and (handed.method, handed.place) in self._remembering
+            for handed in read.handing
+        )
 
     def steps_share(self) -> Interval:
         """Part of the counted steps that evaluations make, by their time: at one time of the training a step takes as long as
@@ -163,7 +188,8 @@ class _Search(SteadySearch):
 
     def _place(self, node: int) -> int:
         """Where the user's code makes the evaluation whose first frame ``node`` is; else ``NO_PARENT``."""
-        if self._is_between(node):
+        is_remembered = self._place_called(node) in self._remembered
+        if self._is_between(node) and not is_remembered:
             return node
         parent = self.tree.nodes[node].parent
         if parent == NO_PARENT:
@@ -172,7 +198,7 @@ class _Search(SteadySearch):
         if duty is Duty.EVALUATES:
             # A callback of the library may ask for it.
             return self.lines.owner(parent) if self.lines.is_repeated(parent) else NO_PARENT
-        is_one = (
+        is_one = not is_remembered and (
             self._is_called(node, parent)
             or (duty is Duty.PLAYS_EPISODES and self._is_summed_up(parent))
             or (self._is_played(node, parent) and self._is_summed_up(parent))
@@ -194,11 +220,12 @@ class _Search(SteadySearch):
 
     def _is_between(self, node: int) -> bool:
         """Tell whether ``node`` is in a loop that evaluates, between the loops of a training."""
-        frame = self.tree.frame(node)
+        frame, parent = self.tree.frame(node), self.tree.nodes[node].parent
         return (
             self.lines.is_yours(frame)
             and any(frame.line in lines for lines in self._read(frame).evaluating_between)
-            and not self._acts(self.tree.nodes[node].parent)
+            and not self._acts(parent)
+            and not (parent != NO_PARENT and self._is_learned_from(self.tree.frame(parent)))
         )
 
     def _is_called(self, node: int, parent: int) -> bool:
@@ -303,10 +330,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> frozenset[int]:
     """Return the nodes of processes that do nothing but evaluate, and that no training waits for."""
-    waited_us: dict[int, float] = defaultdict(float)
-    for wait in profile.waits:
-        for process, part in wait.on if wait.thread in profile.critical.threads else ():
-            waited_us[process] += part * wait.wall_us
+    waited_us = _waited_for(profile)
     apart: set[int] = set()
     of_others: set[int] = set()
     for worker in profile.activities:
@@ -317,6 +341,22 @@ def _beside_the_training(profile: Profile, evaluating: Collection[int]) -> froze
         is_apart = worker.is_main and does_nothing_else and not is_waited_for
         (apart if is_apart else of_others).update(worker.tree.hot_nodes())
     return frozenset(apart - of_others)
+
+
+def _waited_for(profile: Profile) -> Mapping[int, float]:
+    """Return how long critical threads waited for each process. Where another one worked more meanwhile, only what it worked more than at any
+    time counts: who waits for a manager waits for no evaluation that runs beside.
+    """
+    busy_us: dict[int, float] = defaultdict(float)
+    for worker in profile.activities:
+        busy_us[worker.process] += worker.working_us
+    found: dict[int, float] = defaultdict(float)
+    for wait in profile.waits:
+        for process, part in wait.on if wait.thread in profile.critical.threads else ():
+            is_heaviest = process == wait.on[0][0]
+            usual = 0.0 if is_heaviest else busy_us[process] / max(1, profile.steady_us)
+            found[process] += max(0.0, part - usual) * wait.wall_us
+    return found
 
 
 def _counted_too(profile: Profile, search: _Search, share: Interval) -> Iterator[str]:

@@ -16,6 +16,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.outputs import reads_programs
 from rlprof.source.values import Values
 from rlprof.syntax.module import called_name
 from rlprof.units import count, duration, percent
@@ -112,7 +113,7 @@ class _Written(SteadySearch):
         self._by_both: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
         self.asleep_us = 0.0
         places = {node: self.lines.line(self._named(node)) for node in self.output.sinks}
-        for node in self._that_wait(places, profile):
+        for node in {*self._that_wait(places, profile), *self._read_by_the_run(profile)}:
             del self.output.sinks[node]
         for node, sink in self.output.sinks.items():
             cost = self.tree.self_cost(node)
@@ -136,6 +137,22 @@ class _Written(SteadySearch):
             for line in whole
         }
         return [node for node, line in places.items() if waited[line] > MOSTLY_WAITS * whole[line]]
+
+    def _read_by_the_run(self, profile: Profile) -> Iterator[int]:
+        """Yield prints of programs that the run starts to read what they print: their lines are data on the way."""
+        programs = {each.id for each in profile.processes if each.start_method == "subprocess"}
+        modules = (self.lines.module(file) for file in profile.sources if programs)
+        if not any(module is not None and reads_programs(module) for module in modules):
+            return
+        others = {
+            node
+            for activity in profile.activities
+            if activity.process not in programs
+            for node in activity.tree.hot_nodes()
+        }
+        for node, sink in self.output.sinks.items():
+            if sink is Sink.PRINT and node not in others:
+                yield node
 
     def _named(self, node: int) -> int:
         """The user's line, or where there is none the library's that begins the output."""

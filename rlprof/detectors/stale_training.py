@@ -10,19 +10,17 @@ from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.line_time import working_time
+from rlprof.detectors.recognisers.networks.stepped_optimizers import SteppedOptimizers
 from rlprof.detectors.recognisers.processes.publishing import find_publishing
 from rlprof.libraries.step_sources import STEP_SOURCES, best_source
 from rlprof.model.counters import OUTPUT_STEPS, UPDATES
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
-from rlprof.model.recording import NO_PARENT, Frame
+from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import DATA, LEARNING
 from rlprof.profile.workload import mean, workloads
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.parameters import Parameters
-from rlprof.source.values import Values, value_of
-from rlprof.syntax.loop_elements import turns_at
-from rlprof.syntax.module import called_name, receiver
 from rlprof.units import count, percent
 
 USUAL_UPDATES: Final = Range(0.16, 1.0)
@@ -79,11 +77,6 @@ SHOWN_LINES: Final = 3
 _OPTIMIZER: Final = re.compile(
     r"(?<!class )\b(Adam|AdamW|RAdam|NAdam|Adamax|Adagrad|SGD|RMSprop|Lion|Muon)\("
 )
-_STEPS: Final = re.compile(
-    r"[/\\\\]torch[/\\\\]optim[/\\\\](optimizer\.py:Optimizer\.profile_hook_step\b|\w+\.py:\w+\.step$)"
-)
-"""Where torch steps an optimizer, by file and function."""
-
 _CAPACITY_NAMES: Final = (
     "buffer_size",
     "buffer_capacity",
@@ -165,9 +158,12 @@ def _pace(profile: Profile) -> _LearningPace | None:
     updates = {process: named[UPDATES] for process, named in counts.items() if named.get(UPDATES)}
     if sum(steps.values()) < LEAST_STEPS or sum(updates.values()) < LEAST_STEPS:
         return None
+    stepped = SteppedOptimizers(profile)
+    if stepped.are_of_a_loop():
+        return None  # Nobody knows how many step in one update.
     return _LearningPace(
         optimizer_steps=sum(updates.values()),
-        optimizers=_optimizers(profile),
+        optimizers=_optimizers(profile, stepped),
         steps=sum(steps.values()),
         learners=frozenset(updates),
         actors=frozenset(steps),
@@ -175,49 +171,11 @@ def _pace(profile: Profile) -> _LearningPace | None:
     )
 
 
-def _optimizers(profile: Profile) -> int:
+def _optimizers(profile: Profile, stepped: SteppedOptimizers) -> int:
     made = sum(len(_OPTIMIZER.findall(text)) for text in profile.sources.values())
-    stepping = _stepping_calls(profile)
     # A function may make them all: what steps is seen.
-    found = max(made, len(stepping)) if made else OPTIMIZERS.high
-    told = round(min(OPTIMIZERS.high, found))
-    # One line steps all that are in a list.
-    in_lists = [_stepped_in_turns(profile, frame) for frame, _ in stepping]
-    return max(told, sum(in_lists) + in_lists.count(0)) if any(in_lists) else told
-
-
-def _stepped_in_turns(profile: Profile, frame: Frame) -> int:
-    """Return how many optimizers a line steps in the turns of the loop around it, by the list that was seen there; 0 for none."""
-    module = UserLines.of(profile).module(frame.file)
-    if module is None:
-        return 0
-    stepped = [
-        owner
-        for statement in module.statements_at(frame.line)
-        for call in statement.calls()
-        if called_name(call) == "step" and (owner := receiver(call)) is not None
-    ]
-    for turns in turns_at(module, frame.line):
-        known = Values(profile.values).between(frame.file, turns.lines)
-        for container in filter(None, map(turns.container, stepped)):
-            seen = value_of(container, known)
-            return (seen.length or 0) if seen is not None else 0
-    return 0
-
-
-def _stepping_calls(profile: Profile) -> set[tuple[Frame, Frame | None]]:
-    """Return the program's lines that step an optimizer, each with the line that its function was called from."""
-    tree, lines = profile.steady, UserLines.of(profile)
-    found: set[tuple[Frame, Frame | None]] = set()
-    for node in tree.hot_nodes():
-        frame = tree.frame(node)
-        if not _STEPS.search(f"{frame.file}:{frame.function}"):
-            continue
-        own = lines.owner(node)
-        if own != NO_PARENT:
-            caller = lines.owner(tree.nodes[own].parent)
-            found.add((tree.frame(own), tree.frame(caller) if caller != NO_PARENT else None))
-    return found
+    found = max(made, len(stepped.calls())) if made else OPTIMIZERS.high
+    return round(min(OPTIMIZERS.high, found))
 
 
 def _of_updates(

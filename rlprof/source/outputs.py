@@ -70,7 +70,6 @@ _CLASSES: Final = frozenset(
 )  # fmt: skip
 """Classes of ``io``, ``tempfile``, ``gzip``, ``bz2``, ``lzma``, ``codecs``, ``csv``, ``sqlite3`` and ``numpy``."""
 _IN_MEMORY: Final = ("io.StringIO", "io.BytesIO")
-
 _PRINTS: Final = frozenset({"print", "pprint", "pp"})
 _ROW_WRITERS: Final = frozenset({"writerow", "writerows"})
 _SYNCS: Final = frozenset({"fsync", "fdatasync", "sync"})
@@ -271,6 +270,22 @@ def reads_standard_input(module: SourceModule) -> bool:
             isinstance(node, ast.Attribute | ast.Name)
             and full_name(node, module.imports) == "sys.stdin"
         )
+        for node in ast.walk(module.tree)
+    )
+
+
+@lru_cache(maxsize=PARSED_FILES)
+def reads_programs(module: SourceModule) -> bool:
+    """Tell whether a file starts a program with a pipe for what it prints, and reads that: ``for line in actor.stdout``."""
+    is_piped = any(
+        part.arg == "stdout" and own_name(part.value) == "PIPE"
+        for call in calls_in(module.tree)
+        for part in call.keywords
+    )
+    return is_piped and any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "stdout"
+        and full_name(node, module.imports) != "sys.stdout"
         for node in ast.walk(module.tree)
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rlprof.source.slices.model import DataPlace
+from rlprof.source.slices.named_tuples import fields_read, tuple_fields
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, variables_assigned
@@ -67,6 +68,7 @@ class ProgramNames:
         """What these are given, and where."""
         self._of_foreign: set[str] = set()
         """Those of classes that are derived from one of a library, which may read them."""
+        self._tuples = tuple_fields(modules.values())
         self._imports = {file: module.imports for file, module in modules.items()}
         self._of_nodes: dict[int, NamedFunction] = {}
         self._plain: dict[str, list[NamedFunction]] = defaultdict(list)
@@ -146,6 +148,10 @@ class ProgramNames:
     def properties(self, name: str) -> Iterator[NamedFunction]:
         """Yield the functions that reading an attribute of that name may call."""
         return (each for each in self._methods.get(name, ()) if is_decorated(each.node, "property"))
+
+    def fields_read(self, node: ast.AST) -> Iterator[str]:
+        """Yield the attributes of named tuples that ``node`` may read by their places."""
+        return fields_read(node, self._tuples)
 
     def may_be_read_by_others(self, attribute: str) -> bool:
         """Tell whether nobody in the program reads it, and a class of a library may."""

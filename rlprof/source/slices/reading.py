@@ -133,6 +133,7 @@ class _Reading:
             self._program.at[self._file, line].append(step)
         for expression in expressions_of(node):
             self._read(expression, scope, step)
+        self._read_by_place(node, step)
         match node:
             case ast.Assign() | ast.AnnAssign():
                 for each in assigned(node):
@@ -219,6 +220,7 @@ class _Reading:
     # --- expressions -------------------------------------------------------------------------
 
     def _read(self, node: ast.AST, scope: NameScope, step: FlowStep) -> None:
+        self._read_by_place(node, step)
         match node:
             case ast.Call():
                 self._read_call(node, scope, step)
@@ -238,6 +240,9 @@ class _Reading:
         step.reads.add(ANY_ATTRIBUTE if name == "__dict__" else DataPlace("", f".{name}"))
         for function in self._names.properties(name):
             self._run(function, step)
+
+    def _read_by_place(self, node: ast.AST, step: FlowStep) -> None:
+        step.reads |= {DataPlace("", f".{name}") for name in self._names.fields_read(node)}
 
     def _run(self, function: NamedFunction, step: FlowStep) -> None:
         step.runs.add(function.scope.key)

@@ -178,3 +178,37 @@ def test_a_file_made_of_a_socket_is_none_whatever_it_is_called():
     run.spends(5.0, line, f"{STDLIB}/socket.py:705 SocketIO.readinto", idle=True)
 
     assert not detect(DETECTOR, run, script)
+
+
+@pytest.mark.parametrize(
+    ("before", "reading", "is_told"),
+    [
+        ("path = '/tmp/state'", "with open(path) as out: text = out.read()", True),
+        ("pass", "with open('/proc/self/statm') as out: text = out.read()", False),
+        ("pass", "with open(STATE) as out: text = out.read()", False),
+        ("pass", "text = np.load(where)", True),
+        ("now = os.stat(where).st_mtime", "if now != last: text = np.load(where)", False),
+        ("now = time.time()", "if now > last: text = np.load(where)", True),
+    ],
+)
+def test_silent_of_files_that_are_read_for_what_has_changed(
+    before: str, reading: str, is_told: bool
+):
+    script = Script(
+        "watch.py",
+        f"""
+        import os
+        import numpy as np
+        STATE = "/sys/class/thermal/thermal_zone0/temp"
+
+        def watch(agent, where, last):
+            while True:
+                learn(agent)
+                {before}
+                {reading.replace(": ", ":" + chr(10) + " " * 20)}
+        """,
+    )
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(5.0, script.at("text = ", "watch")).spends(5.0, script.at("learn", "watch"))
+
+    assert bool(detect(DETECTOR, run, script)) is is_told

@@ -351,3 +351,31 @@ def test_objects_that_are_added_to_an_open_file_are_no_checkpoint():
     run = a_training(5.0, script.at("recorder.record", "train"), dump)
 
     assert detect(DETECTOR, run, script) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "is_told"),
+    [
+        ("while True:\n        net.load_state_dict(torch.load(PATH))", False),
+        ("net.load_state_dict(torch.load(PATH))", True),
+        ("while True:\n        net.load_state_dict(torch.load(OTHER))", True),
+    ],
+)
+def test_weights_that_another_function_loads_again_and_again_are_no_checkpoint(load, is_told):
+    text = f"""
+import torch
+
+def act(net):
+    {load}
+
+def learn(net):
+    while True:
+        train(net)
+        torch.save(net.state_dict(), PATH + ".new")
+"""
+    script = Script("weights.py", text)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(3.0, script.at("torch.save", "learn"), TORCH_SAVE)
+    run.spends(7.0, script.at("train(net)", "learn"))
+
+    assert bool(detect(DETECTOR, run, script)) is is_told

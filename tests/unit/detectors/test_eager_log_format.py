@@ -282,6 +282,35 @@ def test_text_that_is_printed_only_behind_a_test(piece):
     assert lines_of(finding) == [script.line(piece)]
 
 
+@pytest.mark.parametrize(
+    ("between", "fix"),
+    [
+        ("self.count += 1", "Make the text behind"),
+        ("q = self.ask()", "Keep the values"),
+        ("q.step(1)", None),
+        ("q[0] = 1", None),
+    ],
+)
+def test_what_a_text_is_made_of_may_be_another_by_the_time_of_the_test(
+    between: str, fix: str | None
+):
+    script = a_script(f'message = f"q = {{q}}"\n{between}\nif self.verbose:\n    print(message)')
+
+    findings = found(a_training(script, "message = ", *FORMAT), script)
+
+    assert [finding.fix.startswith(fix or "") for finding in findings] == [True] * bool(fix)
+
+
+def test_of_texts_that_a_loop_gathers_the_values_are_kept():
+    script = a_script(
+        'texts = []\nwhile self.on:\n    texts.append(f"q = {q}")\nif self.best:\n    print("".join(texts))'
+    )
+
+    (finding,) = found(a_training(script, "texts.append", *FORMAT), script)
+
+    assert finding.fix.startswith("Keep the values")
+
+
 def test_text_that_was_seen_to_be_printed_behind_a_test_is_wanted():
     script = a_script(SPOKEN)
     run = a_training(script, "message = ", *FORMAT)
@@ -605,6 +634,16 @@ def test_text_that_nothing_reads(piece, function, is_told):
     assert bool(findings) == is_told
     if is_told:
         assert findings[0].title.startswith("text is made that nothing reads (dropped.py:")
+
+
+def test_text_under_a_key_that_the_program_names_elsewhere_is_read():
+    """A library may be given the key: ``Monitor(env, info_keywords=("where",))``."""
+    text = DROPPED.text.replace("info = pond.tell()", 'info = keep(pond, ["where"])')
+    script = Script(DROPPED.file, text)
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(6.0, script.at("0.0, {", "Pond.step"), FORMATTING).spends(4.0, "env.py:3 step")
+
+    assert not detect(DETECTOR, run, script)
 
 
 SCRIBE = Script(

@@ -540,6 +540,18 @@ def test_a_process_of_its_own_that_evaluates_costs_the_training_nothing(waits_s:
     assert bool(found(run)) is told
 
 
+def test_who_waits_for_another_process_waits_for_no_evaluation_beside_it():
+    run = a_run(steady_s=10.0).with_run(host={"usable_cores": "8"})
+    run.process("main", steps=1000).spends(7.0, *COLLECT, STEP)
+    run.spends(3.0, "train.py:80 draw", GET, idle=True)
+    run.process("manager").spends(4.0, "train.py:90 serve", GET, idle=True)
+    run.spends(6.0, "train.py:91 serve")
+    run.process("evaluator", steps=300).spends(4.0, SCORE, PLAYED, STEP)
+    run.spends(6.0, "train.py:90 evaluator", GET, idle=True)
+
+    assert not found(run)
+
+
 EVALUATE = f"{SITE}/stable_baselines3/common/evaluation.py:90 evaluate_policy"
 IN_POLICY_S, OWN_S = 6.0, 4.0
 
@@ -609,3 +621,104 @@ def test_where_all_counted_steps_are_of_evaluations_that_is_told_however_few_the
     assert note.text.startswith("All counted steps are made by evaluations")
     assert seen.finding.title == "evaluations make 100 % of the counted steps (train.py:22)"
     assert seen.saved_share == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_told"), [("(self.last, action, reward)", False), ("reward", True)]
+)
+def test_silent_where_a_wrapper_keeps_the_steps_for_the_learner(kept: str, is_told: bool):
+    wrapper = Script(
+        "recorder.py",
+        f"""
+        class Recorder(Wrapper):
+            def step(self, action):
+                at, reward, over, info = self.env.step(action)
+                self.rows.append({kept})
+                self.last = at
+                return at, reward, over, info
+        """,
+    )
+    inside = wrapper.at("self.env.step", "Recorder.step"), STEP
+
+    run = a_training(4.0, SCORE, PLAYED, *inside)
+
+    assert bool(detect(DETECTOR, run, TRAIN, wrapper)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_told"), [("self.gains.append(gain)", False), ("self.last = gain", True)]
+)
+def test_silent_where_the_agent_remembers_what_it_got(kept: str, is_told: bool):
+    agent = Script(
+        "agent.py",
+        f"""
+        class Agent:
+            def act(self, seen, gain):
+                {kept}
+                return self.best(seen)
+        """,
+    )
+    script = Script(
+        "play.py",
+        """
+        def play(env, agent):
+            seen, gain, total, over = env.reset(), 0.0, 0.0, False
+            while not over:
+                choice = agent.act(seen, gain)
+                seen, gain, over, _ = env.step(choice)
+                total += gain
+            return total
+
+        def main(env, agent):
+            for number in range(1000):
+                last = play(env, agent)
+                agent.learn()
+        """,
+    )
+    line = script.at("last = play", "main")
+    run = a_training(3.0, line, script.at("env.step", "play"), STEP)
+    run.spends(2.0, line, script.at("agent.act", "play"), agent.at("best", "Agent.act"))
+
+    assert bool(detect(DETECTOR, run, TRAIN, script, agent)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "body", "is_told"),
+    [
+        (
+            "",
+            "teacher.note(how_it_goes(values, env)); env = envs[teacher.draw()]; train(env)",
+            False,
+        ),
+        ("", "score = how_it_goes(values, env); writer.add(score); print(writer.mean())", True),
+        ("", "shown.tell(how_it_goes(values, env)); text = str(shown.mean())", True),
+        (
+            "",
+            "for x in es.ask():\n    scores.append(how_it_goes(x, env))\nes.tell(scores)",
+            False,
+        ),
+        ("rate = trial.draw()", "trial.tell(how_it_goes(values, env)); train(rate)", True),
+        (
+            "",
+            "for each in crew:\n    scores.append(how_it_goes(each, env))\norder = sort(scores)\n"
+            "worst, best = crew[order[0]], crew[order[-1]]\nworst.net.load(best.net.state())",
+            False,
+        ),
+        (
+            "",
+            "for each in crew:\n    scores.append(how_it_goes(each, env))\nbest = crew[argmax(scores)]\n"
+            "best.net.save(path)",
+            True,
+        ),
+    ],
+)
+def test_silent_where_scores_decide_what_is_trained_next(first: str, body: str, is_told: bool):
+    lines = body.replace("; ", "\n").splitlines()
+    turn = "\n".join(f"        {line}" for line in lines)
+    text = f"def run(values, env):\n    {first}\n    while True:\n        scores = []\n{turn}\n"
+    script = Script("curriculum.py", f"{TRAIN.text}\n\n{text}def train(env): pass\n")
+    line = script.at(next(line for line in lines if "how_it_goes" in line), "run")
+
+    run = a_training(4.0, line, script.at("env.step(best", "how_it_goes"), STEP)
+
+    assert bool(detect(DETECTOR, run, TRAIN, script)) is is_told

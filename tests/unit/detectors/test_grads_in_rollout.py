@@ -353,6 +353,7 @@ def test_what_is_kept_for_later_and_detached_by_whoever_reads_it_needs_no_graph(
         (DETACHED, f"{DETACHED} + sum(getattr(memory, 'logprobs'))"),
         (DETACHED, f"{DETACHED} + work(memory.logprobs).detach()"),
         ("= [], []", "= [], kept"),
+        (DETACHED, f"{DETACHED} + Pair(*memory)[1]; Pair = namedtuple('Pair', 'rewards logprobs')"),
         (DETACHED, "torch.zeros(3)"),
     ],
 )

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from rlprof.detectors.output_per_step import DETECTOR, MIN_SHARE
 from rlprof.model.finding import Confidence, Finding
 from rlprof.model.recording import SyncSite
+from rlprof.profile.build import build_profile
 from tests.factories import RunBuilder, a_run
 from tests.profile_factory import (
     SITE,
@@ -568,3 +570,49 @@ def test_a_file_that_takes_the_place_of_the_last_one_at_each_step():
     assert lines_of(finding)[0] == PLACED.line("os.replace")
     assert claimed_s(profile_of(run, PLACED), finding) == pytest.approx(6.0)
     assert finding.fix.startswith("Write the file once per rollout")
+
+
+@pytest.mark.parametrize(
+    ("start_method", "reading", "is_told"),
+    [
+        ("subprocess", "for line in actor.stdout:", False),
+        ("subprocess", "while actor.poll() is None:", True),
+        ("fork", "for line in actor.stdout:", True),
+    ],
+)
+def test_what_the_run_reads_of_a_program_that_it_starts_is_no_output(
+    start_method, reading, is_told
+):
+    actor = Script(
+        "actor.py",
+        """
+        while True:
+            print(env.step(choose()), flush=True)
+        """,
+    )
+    learner = Script(
+        "learner.py",
+        f"""
+        actor = subprocess.Popen(command, stdout=subprocess.PIPE)
+        {reading}
+            learn()
+        """,
+    )
+    run = a_run("learner.py", steady_s=10.0).process("main")
+    run.spends(
+        10.0,
+        learner.at("learn", "<module>"),
+        f"{STDLIB}/threading.py:320 Condition.wait",
+        idle=True,
+    )
+    run.process("actor", steps=1000).spends(10.0, actor.at("print", "<module>"))
+    for script in (actor, learner):
+        run.source(script.file, script.text)
+    recording = run.recording()
+    processes = tuple(
+        replace(process, start_method=start_method) if process.id else process
+        for process in recording.processes
+    )
+    profile = build_profile(replace(recording, processes=processes))
+
+    assert bool([*DETECTOR.in_samples.detect(profile)]) is is_told

@@ -90,34 +90,6 @@ def test_optimizers_that_one_function_makes_are_told_by_what_steps():
     assert any("with 3 optimizers" in text for text in finding.evidence)
 
 
-def test_optimizers_in_a_list_are_all_stepped_by_one_line():
-    script = Script(
-        "team.py",
-        """
-        def make(parameters):
-            return torch.optim.Adam(parameters)
-
-        def improve(agent):
-            for critic, optimizer in zip(agent.critics, agent.optimizers):
-                optimizer.step()
-            agent.actor.step()
-        """,
-    )
-    line = script.at("optimizer.step", "improve")
-    run = a_run("train.py", steady_s=10.0).process("main", steps=STEPS)
-    run.spends(6.0, line, ADAM).spends(4.0, script.at("agent.actor.step", "improve"), ADAM)
-    run.sees(line, agent__optimizers="type=list length=5 first.type=torch.optim.adam.Adam")
-    steps = profile_of(run, script)
-    sources = {**steps.sources, "b.py": "buffer.add(obs)\n"}
-
-    def told(updates: float) -> list[Finding]:
-        counts = {0: {**steps.process_counts[0], "updates": updates}}
-        return found(replace(steps, process_counts=counts, sources=sources))
-
-    assert told(6 * STEPS) == []
-    assert any("with 6 optimizers" in text for text in told(12 * STEPS)[0].evidence)
-
-
 def test_on_full_cpus_the_learners_time_is_for_sale():
     seen = profile(actors_and_learner(), 20 * STEPS)
 
@@ -273,3 +245,61 @@ def test_several_optimizers_step_in_one_update():
 
     assert found(profile(actors_and_learner(), 15 * STEPS, more)) == []
     assert len(found(profile(actors_and_learner(), 17 * STEPS, more))) == 1
+
+
+@pytest.mark.parametrize(
+    "stepping",
+    [
+        "for name, part in self.parts.items(): part.step()",
+        "for name in self.parts: self.parts[name].step()",
+        "[part.step() for part in self.parts.values()]",
+    ],
+)
+def test_silent_where_one_line_steps_nobody_knows_how_many(stepping):
+    script = Script(
+        "sac.py",
+        f"""
+        class Agent:
+            def __init__(self, parts):
+                self.parts = {{name: torch.optim.Adam(part) for name, part in parts.items()}}
+
+            def learn(self, memory):
+                {stepping.replace(": ", ":" + chr(10) + " " * 20)}
+
+        def main(env, memory, agent):
+            while True:
+                memory.append(env.step(agent.act()))
+                agent.learn(memory)
+        """,
+    )
+    assert found(stepped_by(script)) == []
+
+
+def test_silent_where_a_loop_goes_through_agents():
+    script = Script(
+        "maddpg.py",
+        """
+        class Agent:
+            def __init__(self):
+                self.optimizer = torch.optim.Adam(self.net.parameters())
+
+            def learn(self, memory):
+                self.optimizer.step()
+
+        def main(env, memory, agents):
+            while True:
+                memory.append(env.step([agent.act() for agent in agents]))
+                for agent in agents:
+                    agent.learn(memory)
+        """,
+    )
+    assert found(stepped_by(script)) == []
+    alone = Script("dqn.py", script.text.replace("for agent in agents", "for _ in range(3)"))
+    assert len(found(stepped_by(alone))) == 1
+
+
+def stepped_by(script: Script) -> Profile:
+    """A process that makes three updates for each step."""
+    run = a_run("train.py", steady_s=10.0).process("main", steps=STEPS)
+    run.spends(9.0, script.at("agent.learn", "main"), script.at("step()", "Agent.learn"), ADAM)
+    return profile(run, 3 * STEPS, script, process=0)

@@ -104,6 +104,15 @@ def test_a_stream_in_memory_is_none():
     assert sink("self.file.writelines(rows)", **memory) is None
 
 
+@pytest.mark.parametrize(("path", "told"), [("'q.db'", Sink.SYNCS), ("':memory:'", None)])
+def test_a_database_without_a_file_is_none(path, told):
+    look = "type=builtin_function_or_method function=sqlite3.Connection.execute"
+    head = f"import sqlite3\ndb = sqlite3.connect({path})"
+
+    assert sink("db.execute(change)", head) is told
+    assert sink("db.execute(change)", head, db__execute=look) is told
+
+
 def test_what_a_terminal_shows_is_printed():
     looks = {
         "self__screen": "type=_io.TextIOWrapper standard=1",

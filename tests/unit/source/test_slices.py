@@ -344,6 +344,28 @@ def test_an_attribute_that_is_named_is_read():
     assert not [each for each in needless(text) if "ask" in each]
 
 
+@pytest.mark.parametrize(
+    ("read", "is_read"),
+    [
+        ("rewards, chances = memory", True),
+        ("*_, chances = memory", True),
+        ("one, two, three = memory", False),
+        ("chances = memory[1]", True),
+        ("chances = memory[-1]", True),
+        ("chances = memory[0]", False),
+        ("chances = [part for part in memory]", True),
+        ("chances = list(memory)", True),
+        ("chances = ask(*memory)", True),
+        ("chances = memory", False),
+    ],
+)
+def test_named_tuples_are_read_by_place_too(read: str, is_read: bool):
+    defined = "class Memory(NamedTuple):\n    rewards: list\n    chances: list\n"
+    text = f"{defined}memory.chances.append(ask(1))\n{read}\nenv.step(chances)"
+
+    assert ("memory.chances.append(ask(1))" not in needless(text)) is is_read
+
+
 def test_functions_that_call_each_other_are_read_once():
     text = """
         def even(table, n):

@@ -11,6 +11,7 @@ from rlprof.detectors.recognisers.networks.graph_asked import (
     is_of_a_known_module,
     reads_only,
 )
+from rlprof.source.slices.named_tuples import fields_read, tuple_fields
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.module import SourceModule, called_name
 from rlprof.syntax.nodes import assigned
@@ -31,12 +32,15 @@ _READS_BY_NAME: Final = frozenset(
 def detached_lists(modules: Iterable[SourceModule]) -> frozenset[str]:
     """Return their names: of ``memory.logprobs`` where all that reads it is as ``torch.stack(memory.logprobs).detach()``."""
     detached, others = set[str](), set[str]()
-    for module in modules:
+    read = list(modules)
+    tuples = tuple_fields(read)
+    for module in read:
         nodes = list(ast.walk(module.tree))
         if any(isinstance(node, ast.Name) and node.id in _READS_BY_NAME for node in nodes):
             return frozenset()
         around = parents(module)
         for node in nodes:
+            others |= set(fields_read(node, tuples))
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
                 others |= set(_given_otherwise(node))
             if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):

@@ -7,6 +7,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.outputs.remembered import (
+    KEEPS,
+    OBSERVATION,
+    REWARD,
+    Handed,
+    handed_on,
+    records,
+    step_part,
+)
 from rlprof.detectors.recognisers.outputs.scores import makes_a_number
 from rlprof.syntax.live_statements import live_statements
 from rlprof.syntax.module import (
@@ -22,19 +31,10 @@ from rlprof.syntax.module import (
 from rlprof.syntax.nodes import assigned, calls_in, lines_of, nodes_in, owner_of
 from rlprof.syntax.steps import step_calls
 
-_KEEPS: Final = frozenset(
-    {"append", "add", "push", "put", "store", "extend", "insert", "write", "record", "send", "remember"}
-    | {"backward", "update", "learn", "train", "observe", "add_batch", "add_sample"}
-)  # fmt: skip
-"""Calls by which what an environment said is kept, or learned from, whatever they are given."""
-
 _TELLS: Final = frozenset({"print", "info", "debug"})
 """Calls that show what they are given, and keep nothing."""
 
 _TRAINS: Final = frozenset({"backward", "zero_grad"})
-
-_OBSERVATION, _REWARD = 0, 1
-"""Their places in what a step gives."""
 
 _MOST_ROUNDS: Final = 4
 """Assignments that a reward goes through before it is in what is acted on."""
@@ -53,6 +53,10 @@ class StepLoops(NamedTuple):
     """Such loops inside of another loop, with the reset before them."""
     acting: tuple[range, ...]
     """Statements of step loops that the action comes from."""
+    recording: tuple[range, ...]
+    """Functions that step an environment for whoever calls them, and keep what they did and got."""
+    handing: tuple[Handed, ...]
+    """What loops hand of a step's results, but for the observation, to methods whose answers they use."""
 
 
 @lru_cache(maxsize=PARSED_FILES)
@@ -61,7 +65,7 @@ def step_loops(text: str) -> StepLoops:
     module = parse(text)
     steps = _steps(module) if module else {}
     if module is None or not steps:
-        return StepLoops(frozenset(), (), (), (), ())
+        return StepLoops(frozenset(), (), (), (), (), (), ())
     evaluating = [
         range(function.first_line, function.last_line + 1)
         for function in module.functions
@@ -78,6 +82,16 @@ def step_loops(text: str) -> StepLoops:
         tuple(playing),
         tuple(_between(module.tree, steps, False, ())),
         tuple(lines for loop in _looping(module.tree, steps) for lines in _acting(loop, steps)[0]),
+        tuple(
+            range(function.first_line, function.last_line + 1)
+            for function in module.functions
+            if records(module, function, steps)
+        ),
+        tuple(
+            handed
+            for loop in _looping(module.tree, steps)
+            for handed in handed_on(_own(loop), steps)
+        ),
     )
 
 
@@ -223,7 +237,7 @@ def _evaluates(
     seen: set[str] = set()
     for step in _own(loop):
         if step in steps and isinstance(step, ast.Assign):
-            seen |= variables_assigned(_part(step.targets[0], _OBSERVATION))
+            seen |= variables_assigned(step_part(step.targets[0], OBSERVATION))
     for each in _own(loop):
         if isinstance(each, ast.Assign) and variables_read(each.value) & seen:
             seen |= variables_assigned(*each.targets)
@@ -233,12 +247,6 @@ def _evaluates(
         if isinstance(statement, ast.Assign | ast.Expr) and statement.lineno < loop.lineno
     )
     return is_begun and not _learns(loop, steps, lists)
-
-
-def _part(target: ast.expr, place: int) -> ast.expr:
-    """Return what of a step's results is at ``place``; all of them where they are not taken apart."""
-    is_apart = isinstance(target, ast.Tuple) and len(target.elts) > place
-    return target.elts[place] if isinstance(target, ast.Tuple) and is_apart else target
 
 
 def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST], lists: Collection[str]) -> bool:
@@ -251,7 +259,7 @@ def _learns(loop: ast.For | ast.While, steps: Collection[ast.AST], lists: Collec
     for node in own:
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return True
-        if isinstance(node, ast.Call) and called_name(node) in _KEEPS and node not in apart:
+        if isinstance(node, ast.Call) and called_name(node) in KEEPS and node not in apart:
             return True
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
@@ -298,7 +306,7 @@ def _adds_up_observations(own: Sequence[ast.AST], steps: Collection[ast.AST]) ->
             and isinstance(step, ast.Assign)
             and isinstance(step.targets[0], ast.Tuple)
         ):
-            observed |= variables_assigned(_part(step.targets[0], _OBSERVATION))
+            observed |= variables_assigned(step_part(step.targets[0], OBSERVATION))
     return any(
         isinstance(node, ast.AugAssign)
         or bool(variables_assigned(node) & variables_read(node.value))
@@ -316,7 +324,7 @@ def _acts_on_rewards(own: Sequence[ast.AST], steps: Collection[ast.AST]) -> bool
     ]
     rewards = variables_assigned(
         *(
-            _part(assignment.targets[0], _REWARD)
+            step_part(assignment.targets[0], REWARD)
             for assignment in assigned
             if isinstance(assignment, ast.Assign) and assignment in steps
         )

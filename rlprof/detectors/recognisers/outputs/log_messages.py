@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rlprof.detectors.recognisers.outputs.logging_calls import (
@@ -29,6 +29,8 @@ from rlprof.syntax.module import (
     Statement,
     assigned_variable,
     called_name,
+    variables_assigned,
+    variables_read,
 )
 from rlprof.syntax.nodes import calls_in, lines_of
 
@@ -67,6 +69,8 @@ class EagerMessage:
     """Last names of calls on ``lines`` that are no part of the message."""
     condition: str = ""
     """On which the function uses it, where it is one of the user's."""
+    is_replaced: bool = False
+    """True if what it is made of may have another value by the time of the test that it is printed behind."""
 
 
 def eager_messages(
@@ -180,13 +184,19 @@ def _variables(
             continue
         if name in shared and not isinstance(statement.node, ast.Assign | ast.AnnAssign):
             continue
-        if any(call.level == BEHIND and not _is_behind(call, statement) for call in taking):
+        behind = [call for call in taking if call.level == BEHIND]
+        between = [each for call in behind for each in _between(module, statement, call)]
+        if not all(_is_behind(call, statement) for call in behind) or _changes(between, value):
             continue
         call_lines = frozenset[int]().union(*(call.lines for call in taking))
         loudest = next((call for call in taking if call.level not in QUIET_LEVELS), taking[0])
         lines = frozenset(lines_of(statement.node))
         inside = {called_name(made) for made in calls_in(value)}
-        yield _message(loudest, lines, call_lines, _other_calls(statement, inside))
+        message = _message(loudest, lines, call_lines, _other_calls(statement, inside))
+        is_replaced = _replaces(between, value) or any(
+            _is_in_a_loop_of_its_own(module, statement, call) for call in behind
+        )
+        yield replace(message, is_replaced=is_replaced)
 
 
 def _filled(node: ast.stmt) -> tuple[str, ast.expr | None]:
@@ -222,6 +232,37 @@ def _is_behind(call: LoggingCall, statement: Statement) -> bool:
         set(map(ast.unparse, call.statement.conditions))
         - set(map(ast.unparse, statement.conditions))
     )
+
+
+def _between(module: SourceModule, statement: Statement, call: LoggingCall) -> Iterator[Statement]:
+    """Yield the statements of their function that stand between the two."""
+    for each in module.of_function(statement.function):
+        if statement.last_line < each.first_line < call.statement.first_line:
+            yield each
+
+
+def _changes(between: Iterable[Statement], value: ast.expr) -> bool:
+    """Tell whether something may be changed in place that the text is made of: a board by ``env.step(move)``."""
+    made_of = variables_read(value)
+    for node in (node for statement in between for node in statement.walk()):
+        match node:
+            case (
+                ast.Call(func=ast.Attribute(value=on))
+                | ast.Attribute(value=on, ctx=ast.Store())
+                | ast.Subscript(value=on, ctx=ast.Store())
+            ) if variables_read(on) & made_of:
+                return True
+    return False
+
+
+def _replaces(between: Iterable[Statement], value: ast.expr) -> bool:
+    """Tell whether a variable that the text is made of is given another value."""
+    return any(variables_assigned(*each.expressions()) & variables_read(value) for each in between)
+
+
+def _is_in_a_loop_of_its_own(module: SourceModule, statement: Statement, call: LoggingCall) -> bool:
+    loop = module.innermost_loop(statement.first_line)
+    return loop is not None and call.node.lineno not in lines_of(loop)
 
 
 def working_calls(

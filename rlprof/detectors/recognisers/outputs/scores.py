@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from rlprof.detectors.recognisers.outputs.deciding import decides
 from rlprof.syntax.module import (
     SourceModule,
     Statement,
@@ -51,8 +52,10 @@ def is_learned_from(statement: Statement, module: SourceModule) -> bool:
     """Tell whether what a statement of ``module`` gives comes back to what it works on: ``scores = [play(centre + d) for d in noise]``, and the
     next centre is made of the scores.
     """
-    given = variables_read(*(tuple(_values(statement)) or statement.expressions()))
-    return bool(_made_of(statement, module) & given)
+    values = tuple(_values(statement)) or statement.expressions()
+    given = variables_read(*values)
+    made = _made_of(statement, module)
+    return bool(made & given) or decides(statement, made, module)
 
 
 def is_trained_on(statement: Statement, module: SourceModule) -> bool:

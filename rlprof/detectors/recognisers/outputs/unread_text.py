@@ -45,19 +45,26 @@ def _in_statement(
 ) -> Iterator[UnreadText]:
     match statement.node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            texts = tuple(_texts(value))
+            texts = tuple(_texts(value, results))
             if texts and _is_left(name, function, body, results):
                 yield UnreadText(statement, texts, name)
         case ast.Return(value=ast.expr() as value):
             for position, part, count in _parts(value):
-                texts = tuple(_texts(part)) if isinstance(part, ast.Dict) else ()
+                texts = tuple(_texts(part, results)) if isinstance(part, ast.Dict) else ()
                 if texts and results.are_dropped(function, position, count):
                     yield UnreadText(statement, texts, f"what {function.node.name} returns")
 
 
-def _texts(value: ast.expr) -> Iterator[ast.expr]:
-    """Yield the texts that a value, or a dictionary's values, are made of."""
-    parts = value.values if isinstance(value, ast.Dict) else [value]
+def _texts(value: ast.expr, results: _Results) -> Iterator[ast.expr]:
+    """Yield the texts that a value, or a dictionary's values, are made of; of the latter those whose keys nobody names."""
+    if not isinstance(value, ast.Dict):
+        parts = [value]
+    else:
+        parts = [
+            part
+            for key, part in zip(value.keys, value.values, strict=True)
+            if not (isinstance(key, ast.Constant) and key.value in results.named)
+        ]
     yield from (part for part in parts if builds_text(part))
 
 
@@ -98,7 +105,10 @@ class _Results:
     def __init__(self, modules: Iterable[SourceModule]) -> None:
         self._uses: dict[str, list[tuple[ast.expr | None, frozenset[str]]]] = defaultdict(list)
         """Targets that results are assigned to, None for a use of another kind; with the names that the caller reads."""
+        self.named: set[object] = set()
+        """Constants of the program, but for keys of dictionaries that it makes: a library may be given one, to read what is there."""
         for module in modules:
+            self.named |= _constants(module.tree)
             for body in module.by_function():
                 self._read(module, body)
 
@@ -113,6 +123,15 @@ class _Results:
         """Tell whether somebody calls the function, and nobody reads that part of its result."""
         uses = self._uses.get(function.node.name, ())
         return bool(uses) and all(_drops(target, read, position, count) for target, read in uses)
+
+
+def _constants(tree: ast.AST) -> set[object]:
+    keys = {id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys}
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and id(node) not in keys
+    }
 
 
 _NOWHERE: Final = ast.Constant(None)
