@@ -103,6 +103,16 @@ HEALTHY = Script(
             more = np.random.normal(0.0, 1.0, 1000)
             order = np.random.permutation(4096)
             return np.array([mean, best])
+
+        def batch(self, episodes):
+            rows, returns, self.seen = [], [0.0], [0.0]
+            for episode in episodes:
+                rows.append(episode.rows)
+                returns.extend(episode.returns)
+                self.seen.append(episode.seen)
+            joined = np.concatenate(rows)
+            spread = np.std(returns)
+            top = np.max(self.seen)
     """,
 )
 
@@ -119,6 +129,13 @@ def test_silent_on_a_healthy_run(piece):
     run.spends(4.0, LOOP, line)
     run.spends(3.0, LOOP, line, MEAN)
     run.spends(3.0, LOOP, line, MEAN, INNER)
+
+    assert found(run, HEALTHY) == []
+
+
+@pytest.mark.parametrize("piece", ["joined =", "spread =", "top ="])
+def test_silent_of_lists_that_are_filled(piece):
+    run = a_training().spends(8.0, LOOP, HEALTHY.at(piece, "Vector.batch"))
 
     assert found(run, HEALTHY) == []
 

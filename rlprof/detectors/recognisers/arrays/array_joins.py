@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.source.lines import UserLines, last_name
@@ -103,17 +103,30 @@ def is_result(join: ast.expr, statement: ast.stmt) -> bool:
 
 
 def kept_at(lines: UserLines, node: int) -> frozenset[str]:
-    """Return what the statements of ``node`` assign, as it is written; of a ``return``, the parameters that its caller assigns what comes back:
-    ``rows`` for ``self.rows = longer(self.rows, row)``.
+    """Return what the statements of ``node`` assign, as it is written; of what is returned, the parameters that its caller assigns what comes
+    back: ``rows`` for ``self.rows = longer(self.rows, row)``.
     """
     frame = lines.tree.frame(node)
     kept: set[str] = set()
     for statement in lines.statements(frame):
-        if isinstance(statement.node, ast.Return) and statement.function is not None:
+        module = lines.module(frame.file)
+        kept.update(_assigned(module, statement))
+        if statement.function is not None and _comes_back(statement, module):
             kept.update(_kept_by_caller(lines, node, statement.function))
-        else:
-            kept.update(_assigned(lines.module(frame.file), statement))
     return frozenset(kept)
+
+
+def _comes_back(statement: Statement, module: SourceModule | None) -> bool:
+    """Tell whether a statement returns what it makes, or assigns a variable that its function returns."""
+    if isinstance(statement.node, ast.Return):
+        return True
+    targets = set(map(ast.unparse, targets_of(statement.node)))
+    return module is not None and any(
+        isinstance(last.node, ast.Return)
+        and isinstance(last.node.value, ast.Name)
+        and last.node.value.id in targets
+        for last in module.of_function(statement.function)
+    )
 
 
 def _kept_by_caller(lines: UserLines, node: int, function: Function) -> Iterator[str]:
@@ -132,20 +145,74 @@ def _kept_by_caller(lines: UserLines, node: int, function: Function) -> Iterator
 
 
 def _assigned(module: SourceModule | None, statement: Statement) -> frozenset[str]:
-    """Return what it assigns, but for a variable that each turn of the loop around it makes anew before."""
-    loop = module.innermost_loop(statement.first_line) if module else None
-    anew: set[str] = set()
-    if module is not None and loop is not None:
-        anew |= variables_assigned(loop.target) if not isinstance(loop, ast.While) else set()
-        for before in module.of_function(statement.function):
-            is_sure = set(before.conditions) <= set(statement.conditions)
-            if loop.lineno < before.first_line < statement.first_line and is_sure:
-                anew.update(
-                    ast.unparse(each.target)
-                    for each in assigned(before.node)
-                    if isinstance(each.value, ast.Call)
-                )
-    return frozenset(map(ast.unparse, targets_of(statement.node))) - anew
+    """Return what it assigns, but for what is made anew before: by each turn of the loop around it, or by each call of its function."""
+    targets = targets_of(statement.node)
+    return frozenset(
+        ast.unparse(target)
+        for target in targets
+        if module is None or not _is_made_anew(target, statement, module)
+    )
+
+
+def _is_made_anew(target: ast.expr, statement: Statement, module: SourceModule) -> bool:
+    loop = module.innermost_loop(statement.first_line)
+    written, function = ast.unparse(target), statement.function
+    if isinstance(loop, ast.For | ast.AsyncFor) and written in variables_assigned(loop.target):
+        return True
+    own = module.of_function(function)
+    first = loop.lineno if loop is not None else 0
+    for before in own:
+        is_sure = set(before.conditions) <= set(statement.conditions)
+        if not (first < before.first_line < statement.first_line and is_sure):
+            continue
+        for each in assigned(before.node):
+            if ast.unparse(each.target) == written and not _reads(each.value, written):
+                return not _is_put_back(written, each.value, own)
+    # A parameter of this call, or made of one.
+    is_variable = isinstance(target, ast.Name) and function is not None
+    return loop is None and is_variable and not _is_shared(written, own)
+
+
+def _reads(value: ast.expr, written: str) -> bool:
+    """Tell whether a value is a part of what has that name, as long or longer: ``rows[1:]``, ``rows.copy()``; what a function makes of it,
+    ``env.step(policy(obs))``, may be anything.
+    """
+    if isinstance(value, ast.Call) and called_name(value) not in _JOINS | _COPIES:
+        return False
+    return any(
+        isinstance(part, ast.expr) and ast.unparse(part) == written for part in ast.walk(value)
+    )
+
+
+def _is_put_back(written: str, value: ast.expr, statements: Iterable[Statement]) -> bool:
+    """Tell whether a variable is given back to where its value was taken from: ``rows = self.rows``, and ``self.rows = rows`` at the end."""
+    place = ast.unparse(value)
+    return any(
+        ast.unparse(each.target) == place and ast.unparse(each.value) == written
+        for statement in statements
+        for each in assigned(statement.node)
+    )
+
+
+def _is_shared(name: str, statements: Iterable[Statement]) -> bool:
+    """Tell whether a variable is not the function's own."""
+    return any(
+        isinstance(statement.node, ast.Global | ast.Nonlocal) and name in statement.node.names
+        for statement in statements
+    )
+
+
+def cuts_off(join: ast.expr, statement: Statement) -> bool:
+    """Tell whether only a part of what the join gives is kept, so that it does not grow for good: ``np.append(rows, row)[-1000:]``."""
+    for part in statement.walk():
+        match part:
+            case ast.Subscript(value=value, slice=ast.Slice() as kept) if value is join:
+                return kept.lower is not None or kept.upper is not None
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=[*_, ast.Slice() as kept])) if (
+                value is join
+            ):
+                return kept.lower is not None or kept.upper is not None
+    return False
 
 
 def goes_through_items(join: ArrayJoin, statement: Statement) -> bool:
