@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given
+from rlprof.syntax.made_anew import COPIES, JOINS, is_made_anew
 from rlprof.syntax.module import (
     Comprehension,
     Function,
     SourceModule,
     Statement,
     called_name,
-    variables_assigned,
 )
-from rlprof.syntax.nodes import assigned, targets_of
+from rlprof.syntax.nodes import targets_of
 
-_JOINS: Final = frozenset(
-    {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
-)  # fmt: skip
-"""Functions of array libraries that make a new array of several."""
 _JOINING: Final[Mapping[str, str]] = {"r_": "RClass", "c_": "CClass"}
 """Objects of numpy that join what they are indexed with, and their classes."""
-_COPIES: Final = frozenset(
-    {"copy", "clone", "contiguous", "detach", "astype", "to", "float", "reset_index", "drop_duplicates", "tail"}
-)  # fmt: skip
-"""Methods whose result is as long, or a part."""
 _LIBRARIES: Final = ("numpy.", "torch.", "jax.", "pandas.", "cupy.")
 
 
@@ -63,10 +55,10 @@ def _joins(call: ast.Call, known: Mapping[str, Value]) -> bool:
     callee = value_of(call.func, known)
     if callee is not None and callee.function:
         last = callee.function.rpartition(".")[2]
-        return last in _JOINS and callee.function.startswith(_LIBRARIES)
+        return last in JOINS and callee.function.startswith(_LIBRARIES)
     return (
         callee is None
-        and called_name(call) in _JOINS
+        and called_name(call) in JOINS
         and isinstance(call.func, ast.Attribute)
         and len(call.args) > 0
     )
@@ -93,7 +85,7 @@ def is_result(join: ast.expr, statement: ast.stmt) -> bool:
         match value:
             case ast.Subscript(value=inner):
                 value = inner
-            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _COPIES:
+            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in COPIES:
                 value = inner
             case ast.DictComp(value=inner) | ast.ListComp(elt=inner):
                 value = inner
@@ -150,55 +142,7 @@ def _assigned(module: SourceModule | None, statement: Statement) -> frozenset[st
     return frozenset(
         ast.unparse(target)
         for target in targets
-        if module is None or not _is_made_anew(target, statement, module)
-    )
-
-
-def _is_made_anew(target: ast.expr, statement: Statement, module: SourceModule) -> bool:
-    loop = module.innermost_loop(statement.first_line)
-    written, function = ast.unparse(target), statement.function
-    if isinstance(loop, ast.For | ast.AsyncFor) and written in variables_assigned(loop.target):
-        return True
-    own = module.of_function(function)
-    first = loop.lineno if loop is not None else 0
-    for before in own:
-        is_sure = set(before.conditions) <= set(statement.conditions)
-        if not (first < before.first_line < statement.first_line and is_sure):
-            continue
-        for each in assigned(before.node):
-            if ast.unparse(each.target) == written and not _reads(each.value, written):
-                return not _is_put_back(written, each.value, own)
-    # A parameter of this call, or made of one.
-    is_variable = isinstance(target, ast.Name) and function is not None
-    return loop is None and is_variable and not _is_shared(written, own)
-
-
-def _reads(value: ast.expr, written: str) -> bool:
-    """Tell whether a value is a part of what has that name, as long or longer: ``rows[1:]``, ``rows.copy()``; what a function makes of it,
-    ``env.step(policy(obs))``, may be anything.
-    """
-    if isinstance(value, ast.Call) and called_name(value) not in _JOINS | _COPIES:
-        return False
-    return any(
-        isinstance(part, ast.expr) and ast.unparse(part) == written for part in ast.walk(value)
-    )
-
-
-def _is_put_back(written: str, value: ast.expr, statements: Iterable[Statement]) -> bool:
-    """Tell whether a variable is given back to where its value was taken from: ``rows = self.rows``, and ``self.rows = rows`` at the end."""
-    place = ast.unparse(value)
-    return any(
-        ast.unparse(each.target) == place and ast.unparse(each.value) == written
-        for statement in statements
-        for each in assigned(statement.node)
-    )
-
-
-def _is_shared(name: str, statements: Iterable[Statement]) -> bool:
-    """Tell whether a variable is not the function's own."""
-    return any(
-        isinstance(statement.node, ast.Global | ast.Nonlocal) and name in statement.node.names
-        for statement in statements
+        if module is None or not is_made_anew(target, statement, module)
     )
 
 
