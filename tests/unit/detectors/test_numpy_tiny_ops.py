@@ -618,6 +618,23 @@ def test_items_that_a_table_makes_when_they_are_asked_for(kind, shape, is_told):
     assert bool(detect(DETECTOR, run, TABLE_OF_ARRAYS)) == is_told
 
 
+@pytest.mark.parametrize(
+    ("put", "is_told"),
+    [("self.table[0] = np.zeros(2)", False), ("self.table[0] = self.table[0] * 0.9", True)],
+)
+def test_an_item_that_is_put_into_a_table_need_not_be_like_the_others(put, is_told):
+    script = Script("arrays.py", f"{TABLE_OF_ARRAYS.text}\ndef begin(self):\n    {put}\n")
+    table = "type=collections.defaultdict length=9 first.type=numpy.ndarray first.shape=2"
+    run = spent_on(
+        script.at("np.argmax", "greedy"),
+        np__argmax="type=numpy._ArrayFunctionDispatcher function=numpy.argmax",
+        self__table=f"{table} first.dtype=f8",
+        seen="type=int",
+    )
+
+    assert bool(detect(DETECTOR, run, script)) == is_told
+
+
 def test_a_number_for_each_pair_is_many():
     run = spent_on(
         TABLE_OF_ARRAYS.at("np.outer", "pairs"),
