@@ -692,11 +692,40 @@ def test_a_mean_of_all_that_was_gathered_is_left_to_its_own_finding():
 
 
 def test_a_line_that_calls_other_things_is_told_where_much_is_converted():
-    line = ONE_LINE.at("batch = np.array", "learn")
+    script = Script("one_line.py", ONE_LINE.text.replace("rows = []", "rows = seen.rows"))
+    line = script.at("batch = np.array", "learn")
     for length, is_told in (("32", False), ("4096", True)):
         run = a_run(steady_s=10.0).process("main", steps=1000).spends(10.0, line)
         run.sees(line, rows=f"type=list length={length} first.type=float")
-        assert bool(detect(DETECTOR, run, ONE_LINE)) == is_told
+        assert bool(detect(DETECTOR, run, script)) == is_told
+
+
+@pytest.mark.parametrize(("made", "is_told"), [("[]", False), ("self.rows", True)])
+def test_rows_that_were_appended_to_a_new_list_are_in_no_array_that_lives_on(made, is_told):
+    script = Script(
+        "crew.py",
+        f"""
+        import numpy as np
+
+        class Crew:
+            def step(self, actions):
+                rows = {made}
+                for env, action in zip(self.envs, actions):
+                    rows.append(env.step(action))
+                return np.array(rows, np.float32)
+
+            def train(self):
+                while True:
+                    self.step(self.act())
+        """,
+    )
+    line = script.at("np.array(rows", "Crew.step")
+    run = a_training().spends(5.0, script.at("self.step(", "Crew.train"), line)
+    run.spends(5.0, OTHER, ENV_STEP).sees(
+        line, rows="type=list length=32 first.type=list first.length=4"
+    )
+
+    assert bool(found(run, script)) is is_told
 
 
 SHUFFLES = Script(
@@ -802,10 +831,22 @@ def flattened(obs: str) -> list[Finding]:
     return found(run.sees(FLAT, np__ravel=ravel, parts__append=append, obs=obs), STACKED)
 
 
+def test_silent_of_lists_that_become_an_array_each_for_a_use_of_its_own():
+    text = STACKED.text.replace("parts.append(np.ravel(obs[key]))", "own[key] = np.ravel(obs[key])")
+    run = a_training().spends(3.0, STACKED.at("flat(env", "train"), FLAT)
+    run.spends(7.0, OTHER, ENV_STEP)
+    ravel = "type=numpy._ArrayFunctionDispatcher function=numpy.ravel"
+    obs = "type=dict length=5 first.type=list first.length=3"
+
+    assert found(run.sees(FLAT, np__ravel=ravel, obs=obs), Script("stacked.py", text)) == []
+
+
 def test_lists_in_a_dictionary_are_turned_into_arrays_one_by_one():
     (finding,) = flattened("type=dict length=5 first.type=list first.length=3")
 
     assert lines_of(finding) == [STACKED.line("np.ravel")]
     assert finding.fix.startswith("Put the numbers of all of them into one list")
     assert flattened("type=dict length=5 first.type=numpy.ndarray first.shape=3") == []
+    # Of as many numbers it is the conversion that takes the time, however they are put together.
+    assert flattened("type=dict length=5 first.type=list first.length=180") == []
     assert flattened("type=dict length=2 first.type=list first.length=3") == []

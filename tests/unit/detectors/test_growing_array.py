@@ -7,6 +7,7 @@ from rlprof.detectors.growing_array import (
     DETECTOR,
     MIN_SHARE,
     NEW_PART,
+    OF_WINDOW,
     REMOVABLE,
 )
 from rlprof.model.finding import Confidence, Finding
@@ -151,7 +152,9 @@ def test_a_window_is_copied_as_well_and_what_a_network_makes_of_both_is_no_longe
     last = STORE.at("[-1000:]", "Store.last")
     moved = STORE.at("self.model(", "Store.moved")
 
-    assert len(found(a_training(3.0, LOOP, last, NP_APPEND))) == 1
+    (finding,) = found(a_training(3.0, LOOP, last, NP_APPEND))
+    assert finding.title.startswith("self.rows is copied whole for each new part")
+    assert finding.savings[0].removable == OF_WINDOW
     assert found(a_training(3.0, LOOP, moved).sees(moved, self__rows=GROWING[:1])) == []
 
 
@@ -210,6 +213,93 @@ def test_silent_where_each_turn_of_a_loop_makes_anew_what_is_joined():
     step = STORE.at("[obs, goal]", "with_goals")
 
     assert found(a_training(3.0, step)) == []
+
+
+MADE = Script(
+    "made.py",
+    """
+    import numpy as np
+    import torch
+
+    class Agent:
+        def forward(self, obs, action):
+            both = torch.cat([obs, action], 1)
+            x = self.first(both)
+            x = torch.cat([x, both], 1)
+            return self.second(x)
+
+        def update(self, place):
+            obs = self.buffer[place]
+            obs = torch.cat([obs, obs.roll(1)])
+            return self.net(obs)
+
+        def see(self):
+            self.obs = self.env.step(self.act(self.obs))
+            self.obs = np.append(self.obs, self.goal)
+
+        def learn(self, batch):
+            batch = mixed(batch, self.demos)
+            return self.net(batch)
+
+        def each(self, places):
+            for place in places:
+                row = self.buffer[place]
+                row = np.append(row, self.goal)
+                self.net(row)
+
+        def put(self, new):
+            rows = self.rows
+            rows = np.vstack([rows, new])
+            self.rows = rows
+
+        def add(self, new):
+            self.rows = longer(self.rows, new)
+
+    def mixed(batch, demos):
+        return {key: np.concatenate([batch[key], demos[key]]) for key in batch}
+
+    def longer(rows, new):
+        rows = np.hstack([rows, new])
+        return rows
+
+    def train(agent, steps):
+        for step in range(steps):
+            agent.turn(step)
+    """,
+)
+TRAIN = MADE.at("agent.turn(", "train")
+
+
+@pytest.mark.parametrize(
+    ("piece", "function"),
+    [
+        ("torch.cat([x", "Agent.forward"),
+        ("torch.cat([obs, obs.roll", "Agent.update"),
+        ("np.append(self.obs", "Agent.see"),
+        ("np.append(row", "Agent.each"),
+    ],
+)
+def test_silent_where_each_call_makes_anew_what_is_joined(piece, function):
+    assert detect(DETECTOR, a_training(3.0, TRAIN, MADE.at(piece, function)), MADE) == []
+
+
+def test_silent_where_the_caller_has_a_batch_of_its_own():
+    first = "type=dict length=4 first.type=numpy.ndarray first.dtype=f8"
+    joined = MADE.at("np.concatenate", "mixed")
+    run = a_training(3.0, TRAIN, MADE.at("mixed(batch", "Agent.learn"), joined)
+    run.sees(joined, batch=[f"{first} first.shape={rows},8" for rows in LENGTHS])
+
+    assert detect(DETECTOR, run, MADE) == []
+
+
+def test_follows_a_variable_to_where_it_is_kept():
+    put = a_training(3.0, TRAIN, MADE.at("np.vstack", "Agent.put"))
+    joined = MADE.at("np.hstack", "longer")
+    add = a_training(3.0, TRAIN, MADE.at("longer(self.rows", "Agent.add"), joined)
+    add.sees(joined, rows=[f"type=numpy.ndarray shape={rows},8 dtype=f8" for rows in LENGTHS])
+
+    assert len(detect(DETECTOR, put, MADE)) == 1
+    assert len(detect(DETECTOR, add, MADE)) == 1
 
 
 def test_claims_the_line_and_the_function_that_joins():

@@ -103,6 +103,16 @@ HEALTHY = Script(
             more = np.random.normal(0.0, 1.0, 1000)
             order = np.random.permutation(4096)
             return np.array([mean, best])
+
+        def batch(self, episodes):
+            rows, returns, self.seen = [], [0.0], [0.0]
+            for episode in episodes:
+                rows.append(episode.rows)
+                returns.extend(episode.returns)
+                self.seen.append(episode.seen)
+            joined = np.concatenate(rows)
+            spread = np.std(returns)
+            top = np.max(self.seen)
     """,
 )
 
@@ -119,6 +129,13 @@ def test_silent_on_a_healthy_run(piece):
     run.spends(4.0, LOOP, line)
     run.spends(3.0, LOOP, line, MEAN)
     run.spends(3.0, LOOP, line, MEAN, INNER)
+
+    assert found(run, HEALTHY) == []
+
+
+@pytest.mark.parametrize("piece", ["joined =", "spread =", "top ="])
+def test_silent_of_lists_that_are_filled(piece):
+    run = a_training().spends(8.0, LOOP, HEALTHY.at(piece, "Vector.batch"))
 
     assert found(run, HEALTHY) == []
 
@@ -599,6 +616,23 @@ def test_items_that_a_table_makes_when_they_are_asked_for(kind, shape, is_told):
     )
 
     assert bool(detect(DETECTOR, run, TABLE_OF_ARRAYS)) == is_told
+
+
+@pytest.mark.parametrize(
+    ("put", "is_told"),
+    [("self.table[0] = np.zeros(2)", False), ("self.table[0] = self.table[0] * 0.9", True)],
+)
+def test_an_item_that_is_put_into_a_table_need_not_be_like_the_others(put, is_told):
+    script = Script("arrays.py", f"{TABLE_OF_ARRAYS.text}\ndef begin(self):\n    {put}\n")
+    table = "type=collections.defaultdict length=9 first.type=numpy.ndarray first.shape=2"
+    run = spent_on(
+        script.at("np.argmax", "greedy"),
+        np__argmax="type=numpy._ArrayFunctionDispatcher function=numpy.argmax",
+        self__table=f"{table} first.dtype=f8",
+        seen="type=int",
+    )
+
+    assert bool(detect(DETECTOR, run, script)) == is_told
 
 
 def test_a_number_for_each_pair_is_many():

@@ -9,6 +9,7 @@ from rlprof.detectors.recognisers.calls.long_lists import (
     CUT_OFF,
     KEPT_BY_SORTING,
     MOVED,
+    MOVED_IN_ORDER,
     SEARCHED,
     SEARCHED_ARRAYS,
     SORTED,
@@ -660,7 +661,7 @@ def test_beside_another_call_less_of_the_line_may_go():
     assert finding.savings[0].removable.low == LEAST_BESIDE_OTHERS
 
 
-LISTS = (SEARCHED, MOVED, SORTED, SORTED_FOR_PART, KEPT_BY_SORTING, TEXT)
+LISTS = (SEARCHED, MOVED, MOVED_IN_ORDER, SORTED, SORTED_FOR_PART, KEPT_BY_SORTING, TEXT)
 
 NOISE = Script(
     "noise.py",

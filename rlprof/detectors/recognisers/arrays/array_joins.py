@@ -10,26 +10,18 @@ from rlprof.source.lines import UserLines, last_name
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.bound_inputs import arguments_given
+from rlprof.syntax.made_anew import COPIES, JOINS, is_made_anew
 from rlprof.syntax.module import (
     Comprehension,
     Function,
     SourceModule,
     Statement,
     called_name,
-    variables_assigned,
 )
-from rlprof.syntax.nodes import assigned, targets_of
+from rlprof.syntax.nodes import targets_of
 
-_JOINS: Final = frozenset(
-    {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
-)  # fmt: skip
-"""Functions of array libraries that make a new array of several."""
 _JOINING: Final[Mapping[str, str]] = {"r_": "RClass", "c_": "CClass"}
 """Objects of numpy that join what they are indexed with, and their classes."""
-_COPIES: Final = frozenset(
-    {"copy", "clone", "contiguous", "detach", "astype", "to", "float", "reset_index", "drop_duplicates", "tail"}
-)  # fmt: skip
-"""Methods whose result is as long, or a part."""
 _LIBRARIES: Final = ("numpy.", "torch.", "jax.", "pandas.", "cupy.")
 
 
@@ -63,10 +55,10 @@ def _joins(call: ast.Call, known: Mapping[str, Value]) -> bool:
     callee = value_of(call.func, known)
     if callee is not None and callee.function:
         last = callee.function.rpartition(".")[2]
-        return last in _JOINS and callee.function.startswith(_LIBRARIES)
+        return last in JOINS and callee.function.startswith(_LIBRARIES)
     return (
         callee is None
-        and called_name(call) in _JOINS
+        and called_name(call) in JOINS
         and isinstance(call.func, ast.Attribute)
         and len(call.args) > 0
     )
@@ -93,7 +85,7 @@ def is_result(join: ast.expr, statement: ast.stmt) -> bool:
         match value:
             case ast.Subscript(value=inner):
                 value = inner
-            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _COPIES:
+            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in COPIES:
                 value = inner
             case ast.DictComp(value=inner) | ast.ListComp(elt=inner):
                 value = inner
@@ -103,17 +95,30 @@ def is_result(join: ast.expr, statement: ast.stmt) -> bool:
 
 
 def kept_at(lines: UserLines, node: int) -> frozenset[str]:
-    """Return what the statements of ``node`` assign, as it is written; of a ``return``, the parameters that its caller assigns what comes back:
-    ``rows`` for ``self.rows = longer(self.rows, row)``.
+    """Return what the statements of ``node`` assign, as it is written; of what is returned, the parameters that its caller assigns what comes
+    back: ``rows`` for ``self.rows = longer(self.rows, row)``.
     """
     frame = lines.tree.frame(node)
     kept: set[str] = set()
     for statement in lines.statements(frame):
-        if isinstance(statement.node, ast.Return) and statement.function is not None:
+        module = lines.module(frame.file)
+        kept.update(_assigned(module, statement))
+        if statement.function is not None and _comes_back(statement, module):
             kept.update(_kept_by_caller(lines, node, statement.function))
-        else:
-            kept.update(_assigned(lines.module(frame.file), statement))
     return frozenset(kept)
+
+
+def _comes_back(statement: Statement, module: SourceModule | None) -> bool:
+    """Tell whether a statement returns what it makes, or assigns a variable that its function returns."""
+    if isinstance(statement.node, ast.Return):
+        return True
+    targets = set(map(ast.unparse, targets_of(statement.node)))
+    return module is not None and any(
+        isinstance(last.node, ast.Return)
+        and isinstance(last.node.value, ast.Name)
+        and last.node.value.id in targets
+        for last in module.of_function(statement.function)
+    )
 
 
 def _kept_by_caller(lines: UserLines, node: int, function: Function) -> Iterator[str]:
@@ -132,20 +137,26 @@ def _kept_by_caller(lines: UserLines, node: int, function: Function) -> Iterator
 
 
 def _assigned(module: SourceModule | None, statement: Statement) -> frozenset[str]:
-    """Return what it assigns, but for a variable that each turn of the loop around it makes anew before."""
-    loop = module.innermost_loop(statement.first_line) if module else None
-    anew: set[str] = set()
-    if module is not None and loop is not None:
-        anew |= variables_assigned(loop.target) if not isinstance(loop, ast.While) else set()
-        for before in module.of_function(statement.function):
-            is_sure = set(before.conditions) <= set(statement.conditions)
-            if loop.lineno < before.first_line < statement.first_line and is_sure:
-                anew.update(
-                    ast.unparse(each.target)
-                    for each in assigned(before.node)
-                    if isinstance(each.value, ast.Call)
-                )
-    return frozenset(map(ast.unparse, targets_of(statement.node))) - anew
+    """Return what it assigns, but for what is made anew before: by each turn of the loop around it, or by each call of its function."""
+    targets = targets_of(statement.node)
+    return frozenset(
+        ast.unparse(target)
+        for target in targets
+        if module is None or not is_made_anew(target, statement, module)
+    )
+
+
+def cuts_off(join: ast.expr, statement: Statement) -> bool:
+    """Tell whether only a part of what the join gives is kept, so that it does not grow for good: ``np.append(rows, row)[-1000:]``."""
+    for part in statement.walk():
+        match part:
+            case ast.Subscript(value=value, slice=ast.Slice() as kept) if value is join:
+                return kept.lower is not None or kept.upper is not None
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=[*_, ast.Slice() as kept])) if (
+                value is join
+            ):
+                return kept.lower is not None or kept.upper is not None
+    return False
 
 
 def goes_through_items(join: ArrayJoin, statement: Statement) -> bool:

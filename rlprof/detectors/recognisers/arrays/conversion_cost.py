@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rlprof.detectors.recognisers.arrays.conversions import (
-    FEW,
     JOINERS,
     MAKERS,
     REDUCERS,
@@ -15,6 +14,7 @@ from rlprof.detectors.recognisers.arrays.conversions import (
     Conversion,
     ConversionKind,
 )
+from rlprof.detectors.recognisers.arrays.gathered import FEW
 from rlprof.model.calibration import calibrated
 from rlprof.source.container_types import PLAIN_CALLS
 from rlprof.source.value import Value

@@ -12,8 +12,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from rlprof.model.calibration import calibrated
-from rlprof.model.finding import Range
+from rlprof.detectors.recognisers.arrays.gathered import (
+    FEW,
+    filled_anew,
+    is_part_of_lists,
+    is_window,
+)
 from rlprof.source.container_types import (
     PLAIN_CALLS,
     VIEWS,
@@ -54,26 +58,8 @@ _NO_COPIES: Final = frozenset({"asarray", "asanyarray", "ascontiguousarray"})
 """Makers that give back an array as it is."""
 _ARRAY_LIBRARIES: Final = ("numpy.", "torch.", "jax.numpy.", "cupy.")
 
-_MANY_PARTS: Final = 4
-"""Parts of a container from which on a call for each of them takes more than one for all."""
-_MOST_OF_A_WINDOW: Final = calibrated(
-    Range(64, 4096),
-    unit="numbers",
-    source="Python 3.11, numpy 2.4: windows of 64 arrays of 4, 64 and 256, moved in place, take 0.14, 0.27 and 0.65 of np.concatenate",
-    date="2026-11-29",
-)
-"""Numbers of each array, and of all of them, up to which it is the calls that take the time of a join."""
-
 TAKE_APART: Final = frozenset({"list", "dict", "tuple", "enumerate", "map"})
 _REBUILD: Final = frozenset({"list", "dict", "sorted"})
-
-FEW: Final = calibrated(
-    16,
-    unit="values",
-    source="Python 3.11: among ten a search by hand takes 1 to 3 µs, and what takes its place 0.3 to 14",
-    date="2026-11-21",
-)
-"""Up to which a search by hand may be as quick as what takes its place."""
 
 _ORDER: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 
@@ -165,7 +151,11 @@ def _in_function(
     picked = _names_picked_from(statements)
     extremes = _extremes(statements)
     for statement in statements:
-        kind = _kind(statement, types, picked, extremes) or _seen_kind(statement, module, seen)
+        filled = filled_anew(statement, module, seen)
+        at_hand = replace(types, containers=types.containers - filled) if filled else types
+        kind = _kind(statement, at_hand, picked, extremes) or _seen_kind(
+            statement, module, seen, filled
+        )
         if kind is not None:
             yield _conversion(kind, statement)
         elif isinstance(statement.node, ast.For) and _is_search_loop(statement.node):
@@ -197,6 +187,7 @@ def _seen_kind(
     statement: Statement,
     module: SourceModule,
     seen: Callable[[Statement], Mapping[str, Value]],
+    filled: frozenset[str],
 ) -> ConversionKind | None:
     """The same by the values that were seen there, whatever the names."""
     calls = [node for node in statement.calls() if node.args]
@@ -205,51 +196,21 @@ def _seen_kind(
         called = callee(call, known, module)
         last = called.name.rpartition(".")[2]
         joins_alone = called.name == f"numpy.{last}" and last in _JOINS_ROWS and len(calls) == 1
-        if joins_alone and _is_window(value_of(call.args[0], known)):
+        if joins_alone and is_window(value_of(call.args[0], known)):
             return ConversionKind.WINDOW
         if not called.name.startswith(_ARRAY_LIBRARIES) or last not in MAKERS | REDUCERS:
             continue
         given = value_of(call.args[0], known)
-        if given is not None and given.is_container and (given.length or 0) > FEW:
+        is_long = given is not None and given.is_container and (given.length or 0) > FEW
+        if is_long and ast.unparse(call.args[0]) not in filled:
             return ConversionKind.TO_ARRAY
-        if _is_part_of_lists(call.args[0], statement, module, known):
+        if is_part_of_lists(call.args[0], statement, module, known):
             return ConversionKind.PARTS
         is_result = isinstance(call.args[0], ast.Call) and not call.args[1:] and not call.keywords
         # Of an array it takes no time, so that a hot line is not given one.
         if given is None and called.is_seen and is_result and last in _NO_COPIES:
             return ConversionKind.TO_ARRAY
     return None
-
-
-def _is_window(value: Value | None) -> bool:
-    """Tell a deque of small arrays that is as long at each look: as one comes, another one goes."""
-    if value is None or value.type != "collections.deque" or len(value.counts) != 1:
-        return False
-    length, each = value.length or 0, value.numbers_of_first or 0
-    most_each, most = _MOST_OF_A_WINDOW
-    return length > FEW and 0 < each <= most_each and length * each <= most
-
-
-def _is_part_of_lists(
-    part: ast.expr, statement: Statement, module: SourceModule, known: Mapping[str, Value]
-) -> bool:
-    """Tell whether a loop goes through the parts of a container, which are lists themselves: ``np.ravel(obs[key])``."""
-    match part:
-        case ast.Subscript(value=of, slice=ast.Name(id=place)):
-            loops = module.loops_around(statement.first_line)
-            whole = value_of(of, known)
-            return (
-                whole is not None
-                and whole.is_container
-                and whole.items in ("list", "tuple")
-                and (whole.length or 0) >= _MANY_PARTS
-                and any(
-                    place in variables_assigned(loop.target)
-                    and ast.unparse(of) in map(ast.unparse, ast.walk(loop.iter))
-                    for loop in loops
-                )
-            )
-    return False
 
 
 def _kinds_of_call(call: ast.Call, types: Types) -> Iterator[ConversionKind]:

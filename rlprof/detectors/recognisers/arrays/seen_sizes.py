@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.arrays.small_arrays import (
@@ -21,7 +21,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import Callee, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import assigned, given_to
 
 _METHOD: Final = "numpy.ndarray."
 _METHODS: Final = frozenset({"sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin", "dot", "clip", "copy", "round"})  # fmt: skip
@@ -171,7 +171,7 @@ def _seen_numbers(
     match expression:
         case ast.Constant(int() | float()):
             return 1
-        case ast.Subscript(value=owner) if (items := _items_of(owner, known)) is not None:
+        case ast.Subscript(value=owner) if (items := _items_of(owner, known, module)) is not None:
             return items
         case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
             return _seen_numbers(operand, known, module)
@@ -196,7 +196,31 @@ def _seen_numbers(
     return None if None in sizes else max(filter(None, sizes), default=None)
 
 
-def _items_of(container: ast.expr, known: Mapping[str, Value]) -> int | None:
-    """How many numbers each item of a table is whose items are made when they are first asked for; None for any other container."""
+def _items_of(
+    container: ast.expr, known: Mapping[str, Value], module: SourceModule | None
+) -> int | None:
+    """How many numbers each item of a table is whose items are made when they are first asked for; None for any other container, and where an
+    item is put there by hand, which need not be like the others.
+    """
     value = value_of(container, known)
-    return value.numbers_of_first if value is not None and value.type == _MADE_ALIKE else None
+    if value is None or value.type != _MADE_ALIKE:
+        return None
+    return (
+        None if module is not None and _is_put_into(container, module) else value.numbers_of_first
+    )
+
+
+def _is_put_into(container: ast.expr, module: SourceModule) -> bool:
+    """Tell whether the file puts anything there that is not made of what is there: ``table[0] = np.zeros(2)``."""
+    whole = ast.unparse(container)
+    return any(
+        isinstance(each.target, ast.Subscript)
+        and ast.unparse(each.target.value) == whole
+        and whole not in map(ast.unparse, _parts(each.value))
+        for statement in module.statements
+        for each in assigned(statement.node)
+    )
+
+
+def _parts(expression: ast.expr) -> Iterator[ast.expr]:
+    return (part for part in ast.walk(expression) if isinstance(part, ast.expr))

@@ -21,7 +21,7 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, owner_of
 
 FEW: Final = calibrated(
     8,
@@ -80,6 +80,8 @@ ARRAY: Final = frozenset({"array", "asarray"})
 SCALAR_CALLS: Final = frozenset({"float", "int", "len", "bool", "abs", "round"})
 _SCALAR_MODULES: Final = frozenset({"math", "random"})
 _SCALAR_TYPES: Final = frozenset({"float", "int", "bool"})
+_FILLS: Final = frozenset({"append", "extend", "insert"})
+"""Methods that make a list longer than its text shows."""
 
 
 class _Size:
@@ -209,9 +211,11 @@ def _size(expression: ast.expr, sizes: Mapping[str, str]) -> str:
             _size(operand, sizes) for operand in (expression.left, *expression.comparators)
         )
     if isinstance(expression, ast.List | ast.Tuple):
-        if len(expression.elts) > FEW or any(
+        is_counted = 0 < len(expression.elts) <= FEW and not any(
             isinstance(element, ast.Starred) for element in expression.elts
-        ):
+        )
+        # An empty one is there to be filled.
+        if not is_counted:
             return _Size.UNKNOWN
         if all(_size(element, sizes) == _Size.NUMBER for element in expression.elts):
             return _Size.FEW
@@ -308,6 +312,14 @@ def _sizes(
     """
     values: dict[str, list[ast.expr]] = defaultdict(list)
     sizes = {} if function is None else _annotated(function)
+    statements = list(statements)
+    filled = {
+        name_key(owner)
+        for statement in statements
+        for call in statement.calls()
+        if called_name(call) in _FILLS
+        for owner in owner_of(call)
+    }
     for key, value in _assignments(statements):
         if key and key.startswith(".") is attributes:
             values[key].append(value)
@@ -315,7 +327,9 @@ def _sizes(
     for _ in range(2):
         for key, given in values.items():
             seen = {_size(value, {**outer, **sizes}) for value in given}
-            if _Size.MANY not in seen and seen & {_Size.NUMBER, _Size.FEW}:
+            if key in filled or _Size.MANY in seen:
+                continue
+            if seen & {_Size.NUMBER, _Size.FEW}:
                 sizes[key] = _Size.FEW if _Size.FEW in seen else _Size.NUMBER
             elif seen == {_Size.LIKELY}:
                 sizes[key] = _Size.LIKELY

@@ -6,11 +6,18 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from rlprof.detectors.recognisers.calls.list_uses import (
+    is_kept_in_order,
+    is_made_an_array,
+    is_new_for_its_search,
+    is_only_gone_through,
+)
 from rlprof.libraries.base import SlowCall
 from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
-from rlprof.syntax.module import Statement, called_name, variables_read
+from rlprof.syntax.made_anew import is_made_anew
+from rlprof.syntax.module import SourceModule, Statement, called_name, variables_read
 
 SEARCHED: Final = SlowCall(
     "a long list is searched",
@@ -24,6 +31,14 @@ MOVED: Final = SlowCall(
     Range(0.8, 0.99),
 )
 
+MOVED_IN_ORDER: Final = SlowCall(
+    "a sorted list is moved to use its front",
+    "Where nothing but the front is used, take a heap in place of the sorted list: heapq.heappop(events) takes the least, heapq.heappush(events, "
+    "event) puts one in, and events[0] is the least of all.",
+    # Of del events[0] and bisect.insort of 5 000 to 100 000 pairs a heap leaves 0.06 to 0.45, most of which is for the first of them.
+    Range(0.0, 0.95),
+)
+
 CUT_OFF: Final = SlowCall(
     "all of a long list is copied to cut off its front",
     "Take a collections.deque(maxlen=...), which lets go of the oldest by itself. For random picks write into arrays of a fixed length, at a "
@@ -34,8 +49,9 @@ CUT_OFF: Final = SlowCall(
 
 SEARCHED_ARRAYS: Final = SlowCall(
     "a list of arrays is compared one by one",
-    "Keep x.tobytes() of each in a set, as long as all are of one dtype and shape: finding it there takes the same time however many there are.",
-    # One array_equal of a few numbers takes 1.5 to 4 µs, tobytes() and the look-up in a set 0.2.
+    "Keep x.tobytes() of each in a set, as long as all are of one dtype and shape: finding it there takes the same time however many there are. "
+    "Of floats take (x + 0.0).tobytes(): -0.0 equals 0.0, and has other bytes.",
+    # One array_equal of a few numbers takes 1.5 to 4 µs, tobytes() and the look-up in a set 0.2, with the sum 0.6.
     Range(0.85, 0.99),
 )
 
@@ -114,9 +130,11 @@ class OnList(NamedTuple):
     """Part that goes, where what was seen tells it more closely than the call."""
 
 
-def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnList | None:
+def done_to_a_long_list(
+    statement: Statement, known: Mapping[str, Value], module: SourceModule
+) -> OnList | None:
     """Return what ``statement`` does to a list that was seen to be long."""
-    for copied, calls in _copied(statement):
+    for copied, calls in _copied(statement, module):
         if seen := long_container(copied, known, CONTAINERS, _LONG_TO_COPY):
             return OnList(COPIED, seen, calls)
     for of, calls, taken in _sorted_for_a_part(statement):
@@ -124,7 +142,8 @@ def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnL
         if seen and (slow := _slow_sort(statement, of, taken, known)):
             return OnList(slow, seen, calls)
     for cut, calls in _cut_off(statement):
-        if seen := long_container(cut, known, ("list",), _LONG_TO_COPY):
+        seen = long_container(cut, known, ("list",), _LONG_TO_COPY)
+        if seen and not _has_to_be_cut(cut, statement, module):
             return OnList(CUT_OFF, seen, calls)
     for container in _compared_with_each(statement, known):
         if seen := long_container(container, known, ("list", "collections.deque"), _MANY_ARRAYS):
@@ -132,30 +151,35 @@ def done_to_a_long_list(statement: Statement, known: Mapping[str, Value]) -> OnL
     for node in statement.walk():
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del):
             if _is_front(node.slice) and (seen := _moved(node.value, known)):
-                return OnList(MOVED, seen, calls=0)
+                return OnList(_moving(node.value, statement, module), seen, calls=0)
         elif isinstance(node, ast.Compare):
             for operator, container in zip(node.ops, node.comparators, strict=True):
                 is_search = isinstance(operator, ast.In | ast.NotIn)
-                if is_search and (seen := _searched(container, known)):
+                is_new = is_search and is_new_for_its_search(container, node, statement, module)
+                if is_search and not is_new and (seen := _searched(container, known)):
                     return OnList(SEARCHED, seen, calls=0)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, first, name = node.func.value, node.args[0], called_name(node)
             is_at_the_front = isinstance(first, ast.Constant) and first.value == 0
             is_of_extreme = isinstance(first, ast.Call) and called_name(first) in _EXTREMES
             if name in _MOVES and is_at_the_front and (seen := _moved(owner, known)):
-                return OnList(MOVED, seen, calls=1)
-            if name in _SEARCHES and not is_of_extreme and (seen := _searched(owner, known)):
+                return OnList(_moving(owner, statement, module), seen, calls=1)
+            is_search = name in _SEARCHES and not is_of_extreme
+            is_new = is_search and is_new_for_its_search(owner, node, statement, module)
+            if is_search and not is_new and (seen := _searched(owner, known)):
                 return OnList(SEARCHED, seen, calls=1)
     return None
 
 
-def _copied(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
+def _copied(statement: Statement, module: SourceModule) -> Iterator[tuple[ast.expr, int]]:
     """Yield what is copied into a list that is kept in a variable, indexed, or picked from, with the calls that belong to that:
-    three in ``random.choice(list(table.keys()))``.
+    three in ``random.choice(list(table.keys()))``. One that loops go through is there so that the container may change meanwhile.
     """
     copies: list[tuple[ast.expr, int]] = []
     match statement.node:
-        case ast.Assign(targets=[ast.Name()], value=value):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if not is_only_gone_through(
+            name, statement, module
+        ):
             copies.append((value, 0))
     for node in statement.walk():
         match node:
@@ -183,6 +207,19 @@ def _cut_off(statement: Statement) -> Iterator[tuple[ast.expr, int]]:
             match first:
                 case ast.UnaryOp(op=ast.USub()) | ast.Constant(value=1):
                     yield cut, 0
+
+
+def _has_to_be_cut(cut: ast.expr, statement: Statement, module: SourceModule) -> bool:
+    """Tell whether a deque would be no gain: the list is another one each time, is sorted, or is made an array."""
+    return (
+        is_made_anew(cut, statement, module)
+        or is_kept_in_order(cut, statement, module)
+        or is_made_an_array(cut, statement, module)
+    )
+
+
+def _moving(container: ast.expr, statement: Statement, module: SourceModule) -> SlowCall:
+    return MOVED_IN_ORDER if is_kept_in_order(container, statement, module) else MOVED
 
 
 def _is_front(place: ast.expr) -> bool:

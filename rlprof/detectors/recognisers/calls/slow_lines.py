@@ -136,7 +136,7 @@ class SlowLines:
         module = self._lines.module(file)
         if module is None:
             return None
-        done = done_to_a_long_list(statement, known)
+        done = done_to_a_long_list(statement, known, module)
         return (
             done
             or text_for_a_key(statement, known, module)
