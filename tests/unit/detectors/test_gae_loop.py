@@ -214,6 +214,10 @@ QUADRATIC = {
     "in loops": "for t in range(T):\n        for k in range(t, T):\n            out[t] += gamma ** (k - t) * rewards[k]",
     "with a factor of each turn": "for t in range(T):\n        d = 1\n        for k in range(t, T - 1):\n            a[t] += d * (rewards[k] + gamma * values[k + 1])\n            d *= gamma",
     "along powers that were made before": "powers = np.power(0.9, np.arange(T)).tolist()\n    return [sum(gamma * r for gamma, r in zip(powers, rewards[t:])) for t in range(T)]",
+    "with a last value": "return [sum(gamma ** (k - t) * rewards[k] for k in range(t, T)) + gamma ** (T - t) * last - values[t] for t in range(T)]",
+    "with an end of the episode": "for t in range(T):\n        total, d = 0.0, 1.0\n        for k in range(t, T):\n            if dones[k]:\n                break\n            total = total + d * rewards[k]\n            d *= gamma",
+    "with a counter": "for t in range(T):\n        total, i = 0.0, 0\n        for r in rewards[t:]:\n            total = total + gamma ** i * r\n            i += 1\n        out.append(total)",
+    "by a product of arrays": "for t in range(T):\n        out[t] = rewards[t:] @ gamma ** np.arange(T - t) - values[t]",
     "of arrays": "return [np.sum(rewards[t:] * gamma ** np.arange(T - t)) for t in range(T)]",
 }
 
@@ -246,6 +250,15 @@ def test_returns_that_are_added_up_anew_for_each_step(body: str):
         "for t in range(T):\n        d = 1\n        for k in range(t, T):\n            a[t] += d * (rewards[k] - gamma * values[t])\n            d *= gamma",
         "for t in range(T):\n        d = 1\n        for k in range(t, t + 5):\n            a[t] += d * rewards[k]\n            d *= gamma",
         "return [sum(gamma * r for gamma, r in zip(weights, rewards[t:])) for t in range(T)]",
+        "for t in range(T):\n        goal, total, d = goals[t], 0.0, 1.0\n        for k in range(t, T):\n            total += d * abs(states[k] - goal)\n            d *= gamma",
+        "for t in range(T):\n        goal = goals[t]\n        for k in range(t, T):\n            near = abs(states[k] - goal)\n            out[t] += gamma ** (k - t) * near",
+        "for t in range(T):\n        for k in range(t, T):\n            out[t] += gamma ** (k - t) * rewards[k]\n            if k - t + 1 == n:\n                break",
+        "for t in range(T):\n        for i, r in enumerate(rewards[t:]):\n            if i == n:\n                break\n            out[t] += gamma ** i * r",
+        "for t in range(T):\n        end = min(t + n, T)\n        out[t] = sum(gamma ** (k - t) * rewards[k] for k in range(t, end))",
+        "for t in range(1, T):\n        total += gamma * ((plan[t:] - plan[:-t]) ** 2).sum()",
+        "for t in range(T):\n        for k in range(t, T):\n            total += gamma * (x[t] - x[k]) ** 2",
+        "for k in range(1, T):\n        loss = loss + gamma ** k * (guess - states[k:]).square().sum()",
+        "for t in range(T):\n        for k in range(t, T):\n            alike[t, k] = gamma ** (k - t)",
     ],
     ids=[
         "of some steps",
@@ -256,6 +269,15 @@ def test_returns_that_are_added_up_anew_for_each_step(body: str):
         "of what depends on the step",
         "of a factor for some steps",
         "of weights that are no powers",
+        "towards a goal of each step",
+        "towards a goal of each step, by a variable",
+        "that end after some steps",
+        "that end after some steps, counted",
+        "up to an end of each step",
+        "of squares at lags",
+        "of squares of pairs",
+        "of a weight of each step",
+        "no sum at all",
     ],
 )
 def test_silent_on_other_sums(body: str):
