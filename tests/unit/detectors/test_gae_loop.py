@@ -200,6 +200,70 @@ def test_lists_of_tensors_are_gone_through_like_one(items: str, is_told: bool):
     )
 
 
+CELL = Script(
+    "encoder.py",
+    """
+    import torch
+
+    class Encoder(torch.nn.Module):
+        def forward(self, x: torch.Tensor):
+            h = torch.zeros(x.shape[1], 48)
+            found = []
+            for t in reversed(range(len(x))):
+                h = self.cell(x[t], h)
+                found.append(h)
+            return self.mean(torch.stack(found[::-1]))
+    """,
+)
+ASKED = f"{SITE}/torch/nn/modules/module.py:1790 Module._call_impl"
+
+
+@pytest.mark.parametrize(("below", "is_told"), [((MINUS,), True), ((ASKED, MINUS), False)])
+def test_silent_where_a_network_is_asked_from_the_end(below: tuple[str, ...], is_told: bool):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, "train.py:9 main", CELL.at("h = self.cell", "Encoder.forward"), *below)
+
+    assert bool(detect(DETECTOR, run.spends(6.0, "env.py:3 step"), CELL)) is is_told
+
+
+DREAMER = """
+import torch
+
+def lambda_returns(rewards, values):
+    returns, last = [], values[-1]
+    for t in reversed(range(len(rewards))):
+        last = rewards[t] + 0.99 * (0.05 * values[t + 1] + 0.95 * last)
+        returns.append(last)
+    return returns[::-1]
+
+def train(optimizer, rewards, values):
+    found = lambda_returns(rewards, values)
+    loss = -{result}.mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("grad", "result", "is_told"),
+    [
+        ("1", "torch.stack(found)", False),
+        ("0", "torch.stack(found)", True),
+        ("1", "torch.stack(found).detach()", True),
+    ],
+    ids=["through it", "none recorded", "cut off"],
+)
+def test_silent_where_a_gradient_goes_through(grad: str, result: str, is_told: bool):
+    script = Script("dreamer.py", DREAMER.format(result=result))
+    last = script.at("last = rewards", "lambda_returns")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, script.at("found = ", "train"), last).spends(6.0, "env.py:3 step")
+    rows = f"first.type=torch.Tensor first.shape=16,1 first.dtype=torch.float32 first.grad={grad}"
+    run.sees(last, rewards=f"type=list length=15 {rows}", values=f"type=list length=16 {rows}")
+
+    assert bool(detect(DETECTOR, run, script)) is is_told
+
+
 SUMS = """
 def returns(rewards, gamma, T):
     {body}
