@@ -8,6 +8,7 @@ from typing import Final
 from rlprof.detectors.base import Detector, InSamples, Need
 from rlprof.detectors.recognisers.arrays.suffix_sums import SuffixSums
 from rlprof.detectors.recognisers.line_time import MIN_SHARE, loop_time, own_time
+from rlprof.detectors.recognisers.networks.loop_graphs import LoopGraphs
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
@@ -78,7 +79,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 
 def _in_torch(profile: Profile) -> Iterable[Finding]:
-    found = loop_time(profile, TENSORS_AND_LISTS, _is_recursion)
+    graphs = LoopGraphs(profile)
+
+    def stays_in_torch(file: str, line: int, loop: TensorLoop) -> bool:
+        return graphs.asks_network(file, line) or graphs.passes_gradient(file, loop.line)
+
+    found = loop_time(profile, TENSORS_AND_LISTS, _is_recursion, stays_in_torch)
     if found is None:
         return
     loop = found.heaviest
@@ -92,7 +98,7 @@ def _in_torch(profile: Profile) -> Iterable[Finding]:
     line = found.time.heaviest
     sure = line.line in without_gradients(profile.sources[line.file])
     yield Finding(
-        title=f"advantages or returns are reckoned in torch, row by row ({found.place})",
+        title=f"advantages, returns or values are reckoned in torch, row by row ({found.place})",
         savings=(Saving(found.time.nodes, removable),),
         locations=found.time.locations,
         evidence=(

@@ -13,6 +13,7 @@ from rlprof.detectors.recognisers.arrays.array_arithmetic import (
     is_for_arrays,
     is_the_same_for_arrays,
 )
+from rlprof.detectors.recognisers.arrays.item_reads import ItemReads
 from rlprof.detectors.recognisers.arrays.number_tables import (
     NumbersSeen,
     TableTurns,
@@ -100,6 +101,7 @@ class NumberLoop:
 
     place: Line
     numbers: NumbersSeen
+    turns: Turns
     nodes: set[int] = field(default_factory=set)
 
 
@@ -128,9 +130,10 @@ class NumberLoops(SteadySearch):
                         break
                     place = frame.file, turns.lines.start
                     line = self.lines.line(node)
-                    loops.setdefault(place, NumberLoop(line, numbers)).nodes.add(node)
+                    loops.setdefault(place, NumberLoop(line, numbers, turns)).nodes.add(node)
                     break
-        return list(loops.values())
+        reads = ItemReads(self, loops.values())
+        return [loop for loop in loops.values() if not reads.outweigh(loop)]
 
 
 class _Reading:

@@ -13,6 +13,9 @@ from rlprof.syntax.nodes import assigned, calls_in, names_in, targets_of
 
 _EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
 
+_OF_SIZE: Final = frozenset({"shape", "size", "ndim", "dtype", "device"})
+"""Attributes that tell nothing of what is in an array."""
+
 FEW: Final = 8
 """Turns up to which a loop may as well stay one: a call for all costs as much as some of its turns."""
 
@@ -103,6 +106,11 @@ def carried(statements: Sequence[Statement]) -> frozenset[str]:
     ``statements`` are the loop's, by line. A sum, a product or an extreme of all turns is none of
     these: it can be had of all at once.
     """
+    return recursive(statements) | frozenset(_read_whole(statements))
+
+
+def recursive(statements: Sequence[Statement]) -> frozenset[str]:
+    """Those of ``carried`` of which a turn reads one item, or the variable: a recursion, as in GAE."""
     return frozenset(_names(statements)) | frozenset(_containers(statements))
 
 
@@ -154,6 +162,54 @@ def _containers(statements: Sequence[Statement]) -> Iterator[str]:
             and name in {container for container, _ in written}
         ):
             yield name
+
+
+def _read_whole(statements: Sequence[Statement]) -> Iterator[str]:
+    """Yield what turns fill item by item and read as a whole: ``scores[i] + taken`` where ``taken[best] = inf`` comes after it."""
+    nodes = [node for statement in statements for node in statement.walk()]
+    # What a turn makes anew is its own.
+    own = {name for statement in statements for name in _written(statement.node)}
+    filled = {
+        ast.unparse(node.value)
+        for node in nodes
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and not _is_all(node.slice)
+        and _outlives_turns(node.value)
+    } - own
+    beside = {id(part) for node in nodes for part in _not_read_whole(node)}
+    for node in nodes if filled else ():
+        is_read = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+        if is_read and id(node) not in beside and ast.unparse(node) in filled:
+            yield ast.unparse(node)
+
+
+def _not_read_whole(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield that of which the node takes an item, or only asks how large it is."""
+    match node:
+        case ast.Subscript(value=of):
+            yield of
+        case ast.Attribute(value=of, attr=name) if name in _OF_SIZE:
+            yield of
+        case ast.Call(func=ast.Name("len"), args=[of]):
+            yield of
+
+
+def _outlives_turns(container: ast.expr) -> bool:
+    """Tell whether it is a variable or an attribute of ``self``; that of anything else may be another one in each turn."""
+    match container:
+        case ast.Name() | ast.Attribute(value=ast.Name("self")):
+            return True
+    return False
+
+
+def _is_all(index: ast.expr) -> bool:
+    match index:
+        case ast.Slice(lower=None, upper=None, step=None):
+            return True
+        case ast.Constant(value=value):
+            return value is Ellipsis
+    return False
 
 
 def _read(statement: Statement) -> set[str]:

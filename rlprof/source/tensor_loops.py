@@ -19,6 +19,7 @@ from rlprof.source.loop_turns import (
     goes_backwards,
     is_short,
     keeps_state,
+    recursive,
 )
 from rlprof.source.tensors import NONE_KNOWN, Tensors, scope_of, tensors_of
 from rlprof.source.values import SeenTensor
@@ -125,7 +126,7 @@ def _found(
         known = shapes.get(scope, {})
         tensors = written.get(scope, NONE_KNOWN).and_also(known)
         turns = _TurnWork(loop, body, tensors, known, kind, module.imports)
-        backwards = turns.need_each_other and goes_backwards(loop)
+        backwards = turns.are_recursive and goes_backwards(loop)
         if turns.are_one_by_one and (backwards or not turns.need_each_other):
             what = TensorLoop(
                 turns.tensor,
@@ -225,7 +226,8 @@ class _TurnWork:
         """Value that is taken apart; empty where no tensor is."""
         owner, dot, last = self.tensor.rpartition(".")
         self._shape = shapes.get(f"{dot}{last}" if owner else last)
-        self.need_each_other = bool(carried(body) - counted(loop)) or keeps_state(body)
+        self.are_recursive = bool(recursive(body) - counted(loop)) or keeps_state(body)
+        self.need_each_other = self.are_recursive or bool(carried(body) - counted(loop))
         self.draw = any(isinstance(node, ast.Call) and _draws(node) for node in self._walk())
         """True if each turn draws random numbers of its own."""
 

@@ -247,9 +247,14 @@ class LoopTime:
 
 
 def loop_time(
-    profile: Profile, kind: TensorKind, takes: Callable[[TensorLoop], bool]
+    profile: Profile,
+    kind: TensorKind,
+    takes: Callable[[TensorLoop], bool],
+    is_beside: Callable[[str, int, TensorLoop], bool] = lambda _file, _line, _loop: False,
 ) -> LoopTime | None:
-    """The time of the loops of a kind that ``takes`` accepts; None where it is less than ``MIN_SHARE``."""
+    """The time of the loops of a kind that ``takes`` accepts, without the lines that ``is_beside`` says are no part of it, by file and number; None
+    where it is less than ``MIN_SHARE``.
+    """
     values = Values(profile.values)
 
     def seen(file: str) -> frozenset[SeenTensor]:
@@ -260,7 +265,9 @@ def loop_time(
 
     loops = {
         file: {
-            line: loop for line, loop in tensor_loops(text, seen(file), kind).items() if takes(loop)
+            line: loop
+            for line, loop in tensor_loops(text, seen(file), kind).items()
+            if takes(loop) and not is_beside(file, line, loop)
         }
         for file, text in profile.sources.items()
     }

@@ -200,6 +200,70 @@ def test_lists_of_tensors_are_gone_through_like_one(items: str, is_told: bool):
     )
 
 
+CELL = Script(
+    "encoder.py",
+    """
+    import torch
+
+    class Encoder(torch.nn.Module):
+        def forward(self, x: torch.Tensor):
+            h = torch.zeros(x.shape[1], 48)
+            found = []
+            for t in reversed(range(len(x))):
+                h = self.cell(x[t], h)
+                found.append(h)
+            return self.mean(torch.stack(found[::-1]))
+    """,
+)
+ASKED = f"{SITE}/torch/nn/modules/module.py:1790 Module._call_impl"
+
+
+@pytest.mark.parametrize(("below", "is_told"), [((MINUS,), True), ((ASKED, MINUS), False)])
+def test_silent_where_a_network_is_asked_from_the_end(below: tuple[str, ...], is_told: bool):
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, "train.py:9 main", CELL.at("h = self.cell", "Encoder.forward"), *below)
+
+    assert bool(detect(DETECTOR, run.spends(6.0, "env.py:3 step"), CELL)) is is_told
+
+
+DREAMER = """
+import torch
+
+def lambda_returns(rewards, values):
+    returns, last = [], values[-1]
+    for t in reversed(range(len(rewards))):
+        last = rewards[t] + 0.99 * (0.05 * values[t + 1] + 0.95 * last)
+        returns.append(last)
+    return returns[::-1]
+
+def train(optimizer, rewards, values):
+    found = lambda_returns(rewards, values)
+    loss = -{result}.mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("grad", "result", "is_told"),
+    [
+        ("1", "torch.stack(found)", False),
+        ("0", "torch.stack(found)", True),
+        ("1", "torch.stack(found).detach()", True),
+    ],
+    ids=["through it", "none recorded", "cut off"],
+)
+def test_silent_where_a_gradient_goes_through(grad: str, result: str, is_told: bool):
+    script = Script("dreamer.py", DREAMER.format(result=result))
+    last = script.at("last = rewards", "lambda_returns")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, script.at("found = ", "train"), last).spends(6.0, "env.py:3 step")
+    rows = f"first.type=torch.Tensor first.shape=16,1 first.dtype=torch.float32 first.grad={grad}"
+    run.sees(last, rewards=f"type=list length=15 {rows}", values=f"type=list length=16 {rows}")
+
+    assert bool(detect(DETECTOR, run, script)) is is_told
+
+
 SUMS = """
 def returns(rewards, gamma, T):
     {body}
@@ -214,6 +278,10 @@ QUADRATIC = {
     "in loops": "for t in range(T):\n        for k in range(t, T):\n            out[t] += gamma ** (k - t) * rewards[k]",
     "with a factor of each turn": "for t in range(T):\n        d = 1\n        for k in range(t, T - 1):\n            a[t] += d * (rewards[k] + gamma * values[k + 1])\n            d *= gamma",
     "along powers that were made before": "powers = np.power(0.9, np.arange(T)).tolist()\n    return [sum(gamma * r for gamma, r in zip(powers, rewards[t:])) for t in range(T)]",
+    "with a last value": "return [sum(gamma ** (k - t) * rewards[k] for k in range(t, T)) + gamma ** (T - t) * last - values[t] for t in range(T)]",
+    "with an end of the episode": "for t in range(T):\n        total, d = 0.0, 1.0\n        for k in range(t, T):\n            if dones[k]:\n                break\n            total = total + d * rewards[k]\n            d *= gamma",
+    "with a counter": "for t in range(T):\n        total, i = 0.0, 0\n        for r in rewards[t:]:\n            total = total + gamma ** i * r\n            i += 1\n        out.append(total)",
+    "by a product of arrays": "for t in range(T):\n        out[t] = rewards[t:] @ gamma ** np.arange(T - t) - values[t]",
     "of arrays": "return [np.sum(rewards[t:] * gamma ** np.arange(T - t)) for t in range(T)]",
 }
 
@@ -246,6 +314,15 @@ def test_returns_that_are_added_up_anew_for_each_step(body: str):
         "for t in range(T):\n        d = 1\n        for k in range(t, T):\n            a[t] += d * (rewards[k] - gamma * values[t])\n            d *= gamma",
         "for t in range(T):\n        d = 1\n        for k in range(t, t + 5):\n            a[t] += d * rewards[k]\n            d *= gamma",
         "return [sum(gamma * r for gamma, r in zip(weights, rewards[t:])) for t in range(T)]",
+        "for t in range(T):\n        goal, total, d = goals[t], 0.0, 1.0\n        for k in range(t, T):\n            total += d * abs(states[k] - goal)\n            d *= gamma",
+        "for t in range(T):\n        goal = goals[t]\n        for k in range(t, T):\n            near = abs(states[k] - goal)\n            out[t] += gamma ** (k - t) * near",
+        "for t in range(T):\n        for k in range(t, T):\n            out[t] += gamma ** (k - t) * rewards[k]\n            if k - t + 1 == n:\n                break",
+        "for t in range(T):\n        for i, r in enumerate(rewards[t:]):\n            if i == n:\n                break\n            out[t] += gamma ** i * r",
+        "for t in range(T):\n        end = min(t + n, T)\n        out[t] = sum(gamma ** (k - t) * rewards[k] for k in range(t, end))",
+        "for t in range(1, T):\n        total += gamma * ((plan[t:] - plan[:-t]) ** 2).sum()",
+        "for t in range(T):\n        for k in range(t, T):\n            total += gamma * (x[t] - x[k]) ** 2",
+        "for k in range(1, T):\n        loss = loss + gamma ** k * (guess - states[k:]).square().sum()",
+        "for t in range(T):\n        for k in range(t, T):\n            alike[t, k] = gamma ** (k - t)",
     ],
     ids=[
         "of some steps",
@@ -256,6 +333,15 @@ def test_returns_that_are_added_up_anew_for_each_step(body: str):
         "of what depends on the step",
         "of a factor for some steps",
         "of weights that are no powers",
+        "towards a goal of each step",
+        "towards a goal of each step, by a variable",
+        "that end after some steps",
+        "that end after some steps, counted",
+        "up to an end of each step",
+        "of squares at lags",
+        "of squares of pairs",
+        "of a weight of each step",
+        "no sum at all",
     ],
 )
 def test_silent_on_other_sums(body: str):

@@ -416,6 +416,44 @@ def test_one_row_of_a_table(body, is_told):
     assert bool(detect(DETECTOR, run, script)) == is_told
 
 
+PLANS = Script(
+    "plans.py",
+    """
+    class Agent:
+        def expected(self, s):
+            total = 0.0
+            for a in range(64):
+                total += self.policy[s][a] * self.q[s][a]
+            return total
+
+        def plan(self, s, a, to):
+            self.q[s][a] += 0.1 * (max(self.q[to]) - self.q[s][a])
+
+        def row(self, s):
+            return self.rows(self.q[s])
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("reading_s", "text", "is_told"),
+    [
+        (5.0, "self.q[s][a] +=", False),
+        (1.0, "self.q[s][a] +=", True),
+        (5.0, "return self.rows", True),
+    ],
+)
+def test_silent_where_other_lines_read_more_single_items(reading_s, text, is_told):
+    loop = PLANS.at("total +=", "Agent.expected")
+    run = a_run(steady_s=10.0).process("main", steps=1_000).spends(3.0, loop)
+    reads = PLANS.at(text, "Agent.row" if "rows" in text else "Agent.plan")
+    run.spends(reading_s, reads).spends(7.0 - reading_s, "env.py:3 step")
+    table = "type=list length=200 first.type=list first.length=64 first.first.type=float"
+    run.sees(loop, self__policy=table, self__q=table, s="type=int", total=NUMBER)
+
+    assert bool(detect(DETECTOR, run, PLANS)) == is_told
+
+
 @pytest.mark.parametrize(("power", "is_told"), [("type=float", True), ("type=int", False)])
 def test_powers_of_floats_are_floats(power, is_told):
     line = AGENT.at(LINES["scaled"], "Agent.scaled")

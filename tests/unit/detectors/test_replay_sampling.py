@@ -449,6 +449,68 @@ def test_silent_on_other_walks(before: str, after: str):
     assert found(walking("find", "if mark <="), Script("per.py", text.replace(before, after))) == []
 
 
+BY_LEVELS = Script(
+    "levels.py",
+    """
+    class SumTree:
+        def find(self, marks):
+            node = np.ones(len(marks), int)
+            while node[0] < SIZE:
+                node = 2 * node
+                right = marks >= self.sums[node]
+                marks[right] -= self.sums[node[right]]
+                node[right] += 1
+            return node - SIZE
+    """,
+)
+
+
+def test_silent_where_all_of_a_batch_go_down_together():
+    run = a_training().spends(4.0, CALL, BY_LEVELS.at("marks[right] -=", "SumTree.find"))
+
+    assert found(run.spends(6.0, CALL, LEARN), BY_LEVELS) == []
+
+
+DRAWS = """
+class SumTree:
+    def put(self, node, priority):
+        change = priority - self.sums[node]
+        while node:
+            self.sums[node] += change
+            node //= 2
+
+    def find(self, mark):
+        node = 1
+        while node < SIZE:
+            node = 2 * node
+            if mark >= self.sums[node]:
+                mark -= self.sums[node]
+                node += 1
+        return node
+
+def sweep(tree, model):
+    for _ in range(64):
+        place = tree.find(random.random())
+        {then}
+    for place in model.changed():
+        tree.put(place, 1.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "is_told"), [("places.append(place)", True), ("tree.put(place, 0.0)", False)]
+)
+def test_silent_where_a_draw_goes_by_what_the_one_before_has_changed(then: str, is_told: bool):
+    script = Script("sweeping.py", DRAWS.format(then=then))
+    run = a_training().spends(6.0, CALL, LEARN)
+    find, put = script.at("mark -=", "SumTree.find"), script.at("+= change", "SumTree.put")
+    run.spends(2.0, CALL, script.at("place = tree", "sweep"), find)
+    putting = then if "put" in then else "tree.put(place, 1.0)"
+    run.spends(2.0, CALL, script.at(putting, "sweep"), put)
+
+    assert bool(found(run, script)) is is_told
+
+
 HINDSIGHT = Script(
     "her.py",
     """

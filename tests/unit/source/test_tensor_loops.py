@@ -154,6 +154,8 @@ def test_a_few_elements_may_as_well_stay_a_loop(shape):
         "for i in range(n):\n    x[i] = torch.rot90(t[i], random.randint(0, 3))",
         "for i in range(n):\n    x.append(x[-1] + random.gauss(0, 1) * t[i])",
         "for i in range(n):\n    j = np.random.randint(9)\n    t[i] = t[i, j : j + n]",
+        "for i in range(n):\n    best = (t[i] + taken).argmin()\n    taken[best] = 9.0",
+        "for i in range(n):\n    best = t[i].masked_fill(self.used, -9.0).argmax()\n    self.used[best] = True",
     ],
     ids=[
         "policy in a comprehension",
@@ -181,10 +183,26 @@ def test_a_few_elements_may_as_well_stay_a_loop(shape):
         "another operation for each",
         "a walk",
         "written where it is read",
+        "a choice among what is left",
+        "a choice that is masked",
     ],
 )
 def test_silent_on_loops_that_are_no_such(body):
     assert loops(body) == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(n):\n    x[i] = t[i] / len(x)",
+        "for i in range(n):\n    x[i] = t[i].to(x.device)",
+        "for i in range(n):\n    pair = torch.zeros(2)\n    pair[0] = t[i]\n    x[i] = pair.sum()",
+        "for i in range(n):\n    pair[:] = t[i]\n    x[i] = torch.sum(pair)",
+    ],
+    ids=["its length", "its device", "made anew", "filled anew"],
+)
+def test_what_a_turn_fills_may_be_read_by_itself(body):
+    assert loops(body)
 
 
 def test_finds_a_loop_inside_of_one_that_updates():

@@ -7,6 +7,7 @@ from typing import Final
 
 from rlprof.detectors.recognisers.calls.running_sums import RunningSum, running_sums
 from rlprof.detectors.recognisers.calls.sum_trees import sum_tree_walks
+from rlprof.detectors.recognisers.calls.tree_draws import lone_draws
 from rlprof.detectors.recognisers.line_time import lines_time
 from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
@@ -94,9 +95,18 @@ def _weights(values: Values, file: str, found: RunningSum) -> int | None:
 
 
 def walked_trees(profile: Profile) -> Iterable[Finding]:
-    """Yield walks through a sum tree, of one item after another."""
+    """Yield walks through a sum tree, of one item after another, where items are drawn in batches."""
     lines = UserLines.of(profile)
-    walks = {file: sum_tree_walks(text) for file, text in profile.sources.items()}
+    trees = {file: sum_tree_walks(text) for file, text in profile.sources.items()}
+    one_by_one = lone_draws(lines, trees)
+    walks = {
+        file: {
+            line: walk.container
+            for line, walk in found.items()
+            if (file, walk.container) not in one_by_one
+        }
+        for file, found in trees.items()
+    }
     time = lines_time(profile, lines, walks, "numpy")
     if not time.is_worth(MIN_SHARE):
         return

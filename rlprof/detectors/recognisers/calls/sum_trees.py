@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlprof.syntax.module import PARSED_FILES, Function, called_name, parse, variables_assigned
 from rlprof.syntax.nodes import assigned, calls_in, given_to, lines_of, names_in, nodes_in
@@ -14,9 +14,22 @@ _STEPS: Final = {ast.Mult: 2, ast.LShift: 1, ast.FloorDiv: 2, ast.RShift: 1}
 """Operators, with their number, that lead from a node to one below it or to the one above."""
 
 
+_OF_MANY: Final = frozenset({"any", "all", "max", "min"})
+"""Calls on nodes, by which a loop goes on as long as any of many has not arrived."""
+
+
+class TreeWalk(NamedTuple):
+    """A walk of one item through a sum tree."""
+
+    container: str
+    """That of the tree, as written: ``self.tree``."""
+    goes_down: bool
+    """True if it draws an item, by sums; False if it changes one, and the sums above."""
+
+
 @lru_cache(maxsize=PARSED_FILES)
-def sum_tree_walks(text: str) -> Mapping[int, str]:
-    """Return the container of each line of a file that is in a walk, as written (``self.tree``); empty where nothing goes down one by sums.
+def sum_tree_walks(text: str) -> Mapping[int, TreeWalk]:
+    """Return the walk of each line of a file that is in one; empty where nothing goes down by sums.
 
     A heap is walked in the same way, but what is subtracted on the way down is the sum of a tree.
     """
@@ -26,11 +39,13 @@ def sum_tree_walks(text: str) -> Mapping[int, str]:
         for function in (module.functions if module else ())
         if (container := _walked(function))
     ]
-    of_sums = {container for function, container in walks if _goes_down(function, container)}
+    down = {
+        function.node: container for function, container in walks if _goes_down(function, container)
+    }
     return {
-        line: container
+        line: TreeWalk(container, function.node in down)
         for function, container in walks
-        if container in of_sums
+        if container in down.values()
         for line in lines_of(function.node)
     }
 
@@ -38,6 +53,8 @@ def sum_tree_walks(text: str) -> Mapping[int, str]:
 def _walked(function: Function) -> str:
     """Return the container whose nodes the function goes through, in a loop or by calling itself; empty where there is none."""
     near = _names_of_nodes(function)
+    if _are_many(function, near):
+        return ""
     moves = (
         name
         for loop in nodes_in(*function.node.body)
@@ -71,6 +88,19 @@ def _names_of_nodes(function: Function) -> set[str]:
     return near
 
 
+def _are_many(function: Function, near: set[str]) -> bool:
+    """Tell whether the nodes of many items go on together: ``while node[0] < size``."""
+    for part in nodes_in(*function.node.body):
+        match part:
+            case ast.Subscript(value=ast.Name(id=name)) if name in near:
+                return True
+            case ast.While(test=test):
+                for call in calls_in(test):
+                    if called_name(call) in _OF_MANY and names_in(call) & near:
+                        return True
+    return False
+
+
 def _is_step(value: ast.expr) -> bool:
     """Tell whether it is the number of a node beside one variable's: the middle of two, as in a search among sorted items, is none."""
     return len(names_in(value)) == 1 and any(map(_leads_on, nodes_in(value)))
@@ -102,7 +132,7 @@ def _taken_away(function: Function) -> Iterator[ast.expr]:
     """Yield the containers whose items are taken from a variable that is searched on with."""
     for part in nodes_in(*function.node.body):
         match part:
-            case ast.AugAssign(op=ast.Sub(), value=ast.Subscript(value=taken)):
+            case ast.AugAssign(ast.Name(), ast.Sub(), ast.Subscript(value=taken)):
                 yield taken
             case ast.Assign(
                 targets=[ast.Name(id=name)],
