@@ -59,8 +59,7 @@ REPLACEMENT_US: Final = calibrated(
 SEARCH_REPLACEMENT_US: Final = calibrated(
     Range(0.2, 5.0),
     unit="µs",
-    source="Python 3.11: among ten values of a list such a search takes 1 to 3, and what takes its "
-    "place may be slower (14 for choice(flatnonzero(a == a.max())))",
+    source="Python 3.11: among ten values of a list such a search takes 1 to 3, and what takes its place may be slower (14 for choice(flatnonzero(a == a.max())))",
     date="2026-11-21",
 )
 """As ``REPLACEMENT_US`` where a search by hand is all there is: only one that takes much longer is sure to
@@ -85,16 +84,12 @@ SEARCH_REMOVABLE_UNCOUNTED: Final = Range(0.0, 0.97)
 MOST_REMOVABLE_LOW: Final = calibrated(
     0.75,
     unit="part of a line's time",
-    source="Python 3.11: max(range(10), key=q.__getitem__) takes 0.9 µs, and an argmax in its "
-    "place leaves a quarter",
+    source="Python 3.11: max(range(10), key=q.__getitem__) takes 0.9 µs, and an argmax in its place leaves a quarter",
     date="2026-11-21",
 )
 """A line may run more than once in a step, so that more of the replacement is needed than that."""
 
-_OF_VALUES: Final = (
-    "Keep the values in one numpy array (or tensor) for the whole run, change it in place, "
-    "and use its own methods: values.argmax(), values.max(), values[i] += x."
-)
+_OF_VALUES: Final = "Keep the values in one numpy array (or tensor) for the whole run, change it in place, and use its own methods: values.argmax(), values.max(), values[i] += x."
 _FIXES_OF_GATHERED: Final = {
     ConversionKind.WINDOW: "Keep the window in one array: window[:-1] = window[1:], window[-1] = frame; and hand out window.copy(): what was handed out stays as it was.",
     ConversionKind.PARTS: "Put the numbers of all of them into one list, and make one array of it: np.array([*position, *speed], np.float32). "
