@@ -572,3 +572,16 @@ def test_a_weak_method_lives_as_long_as_its_object(steps):
         part.put(way)
 
     assert weak() is not None
+
+
+def test_what_the_program_says_of_a_counted_step_stays(steps, monkeypatch):
+    (part,) = turns().parts
+    monkeypatch.setattr(Maze.step, "__doc__", "Go on.")
+    monkeypatch.setattr(Maze.step, "__name__", "go")
+
+    said = []
+    for way in (AWAY, BRIEF, DIRECT, LOOKS, AWAY):
+        part.put(way)
+        said.append((Maze.step.__doc__, Maze.step.__name__))
+
+    assert set(said) == {("Go on.", "go")}

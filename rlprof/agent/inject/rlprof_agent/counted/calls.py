@@ -36,6 +36,8 @@ _CO_COROUTINE = 128
 _TRIALS, _CALLS = 8, 200
 _OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
 """Attributes that those have which count."""
+_TELL_OF_IT = ("__name__", "__qualname__", "__module__", "__doc__")
+"""What a program may set, and is not among a function's own attributes."""
 
 
 # ``counter.cell[0] += size`` with a size that is there: Python changes threads at calls alone, from 3.10 on, and what another thread
@@ -124,6 +126,7 @@ def _is_among(names: dict[str, Any], cell: Any) -> bool:
 def given_back(function: Any) -> Any:
     """The same, to stand in its place again, with the attributes that the program has set since."""
     original = original_of(function)
+    _rename(original, function)
     own = getattr(original, "__dict__", None)
     if own is not None and own is not function.__dict__:
         own.update((name, each) for name, each in function.__dict__.items() if name not in _OF_OURS)
@@ -135,10 +138,19 @@ def given_back(function: Any) -> Any:
 
 def handed_on(original: Any, function: Any) -> Any:
     """``function``, to stand in the place of ``original`` again, with its attributes: where there are any they are one and the same."""
+    _rename(function, original)
     own = getattr(original, "__dict__", None)
     if own and function.__dict__ is not own:
         function.__dict__ = own
     return function
+
+
+def _rename(function: Any, as_another: Any) -> None:
+    """Give it the names and the text that the program has given another one that stood in its place."""
+    for name in _TELL_OF_IT:
+        wanted = getattr(as_another, name, None)
+        if getattr(function, name, None) is not wanted and type(function) is FunctionType:
+            setattr(function, name, wanted)
 
 
 def cost_of_a_call(counter: EventCounter, calls: list[int]) -> float:
