@@ -82,7 +82,7 @@ def _keeps_by(place: str, statement: Statement) -> bool:
 
 
 def _numbers(container: Value) -> int:
-    """How many numbers are in all parts of a container, if all are as long as the first."""
+    """Count the numbers in all parts of a container, if all are as long as the first."""
     first = container.first
     return (container.length or 0) * ((first.length if first is not None else None) or 0)
 

@@ -71,7 +71,7 @@ def _first_step(node: ast.AST) -> str:
 
 
 class _StepSum:
-    """What is added up from one step on."""
+    """A sum of all from one step on."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""What a training shows, keeps and finds out about itself."""
+"""Recognise what a training shows, keeps and finds out about itself."""

@@ -19,7 +19,8 @@ from rlprof.syntax.nodes import assigned, calls_in, given_to, names_in, nodes_in
 _MOST_ROUNDS: Final = 4
 """Assignments that an answer goes through before it is worked with."""
 
-_ADDS: Final = frozenset({"append", "extend", "add"})
+ADDS: Final = frozenset({"append", "extend", "add"})
+"""Methods by which a list or a set is given something more."""
 _SHOWS: Final = frozenset(
     {"float", "int", "str", "round", "format", "join", "sum", "len", "mean", "std", "max", "min", "abs"}
 )  # fmt: skip
@@ -52,7 +53,7 @@ def _told(statement: Statement, module: SourceModule) -> Iterator[tuple[str, lis
     """Yield the object, as it is written, whose method a statement calls for nothing but what it does, and what this is given."""
     match statement.node:
         case ast.Expr(ast.Call(func=ast.Attribute(value=on, attr=name)) as call) if (
-            name not in _ADDS and not names_in(on) & set(module.imports)
+            name not in ADDS and not names_in(on) & set(module.imports)
         ):
             yield ast.unparse(on), given_to(call)
 
@@ -63,11 +64,11 @@ def _is_asked(told: Collection[str], body: Collection[Statement], own: Collectio
     answers: set[str] = set()
     for _ in range(_MOST_ROUNDS if told else 0):
         for each in turns:
-            values = list(_values(each))
+            values = list(values_in(each))
             is_answered = any(_asks(call, told) for call in calls_in(*values))
             if is_answered or variables_read(*values) & answers:
                 answers |= variables_assigned(*each.expressions())
-    worked = [call for each in turns for call in calls_in(*_values(each))]
+    worked = [call for each in turns for call in calls_in(*values_in(each))]
     worked += [call for each in turns for call in each.calls() if called_name(call) in own]
     return any(
         variables_read(*_parts(call)) & answers
@@ -87,12 +88,18 @@ def _asks(call: ast.Call, told: Collection[str]) -> bool:
     return on is not None and ast.unparse(on) in told
 
 
-def _values(statement: Statement) -> Iterator[ast.expr]:
+def values_in(statement: Statement) -> Iterator[ast.expr]:
     """Yield what a statement assigns, goes through, or adds to a list."""
     match statement.node:
-        case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.For(iter=value):
+        case (
+            ast.Assign(value=ast.expr() as value)
+            | ast.AnnAssign(value=ast.expr() as value)
+            | ast.AugAssign(value=value)
+            | ast.For(iter=value)
+        ):
             yield value
-        case ast.Expr(ast.Call() as call) if called_name(call) in _ADDS:
+    for call in calls_in(*statement.expressions()):
+        if called_name(call) in ADDS:
             yield from given_to(call)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of an episode that a statement plays: a score that is only told, or something that the training goes by."""
+"""Follow an episode that a statement plays: to a score that is only told, or to something that the training goes by."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.detectors.recognisers.outputs.deciding import decides
+from rlprof.detectors.recognisers.outputs.deciding import ADDS, decides, values_in
 from rlprof.syntax.module import (
     SourceModule,
     Statement,
@@ -14,12 +14,11 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import calls_in, given_to
+from rlprof.syntax.nodes import given_to
 
 _MOST_ROUNDS: Final = 4
 """Assignments that a score goes through before it is in what is worked on."""
 
-_ADDS: Final = ("append", "extend", "add")
 _OF_NUMBERS: Final = frozenset({"sum", "len", "mean", "max", "min"})
 """Functions, built in or of numpy, that make one number of many."""
 
@@ -52,8 +51,7 @@ def is_learned_from(statement: Statement, module: SourceModule) -> bool:
     """Tell whether what a statement of ``module`` gives comes back to what it works on: ``scores = [play(centre + d) for d in noise]``, and the
     next centre is made of the scores.
     """
-    values = tuple(_values(statement)) or statement.expressions()
-    given = variables_read(*values)
+    given = variables_read(*(tuple(values_in(statement)) or statement.expressions()))
     made = _made_of(statement, module)
     return bool(made & given) or decides(statement, made, module)
 
@@ -94,19 +92,9 @@ def _made_of(statement: Statement, module: SourceModule) -> set[str]:
     others = [each for each in module.of_function(statement.function) if each is not statement]
     for _ in range(_MOST_ROUNDS):
         for each in others:
-            if variables_read(*_values(each)) & made:
+            if variables_read(*values_in(each)) & made:
                 made.update(_given_something(each))
     return made
-
-
-def _values(statement: Statement) -> Iterator[ast.expr]:
-    """Yield what a statement assigns, or adds to a list."""
-    node = statement.node
-    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) and node.value is not None:
-        yield node.value
-    for call in calls_in(*statement.expressions()):
-        if called_name(call) in _ADDS:
-            yield from given_to(call)
 
 
 def _given_something(statement: Statement) -> Iterator[str]:
@@ -117,6 +105,6 @@ def _given_something(statement: Statement) -> Iterator[str]:
             case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
                 yield name
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if (
-                method in _ADDS
+                method in ADDS
             ):
                 yield name

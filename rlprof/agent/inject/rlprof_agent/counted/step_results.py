@@ -57,7 +57,7 @@ def steps_of(stepped: Any, result: Any) -> int:
 
 
 def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int:
-    """How many numbers, or truths, it holds; 0 where it holds anything else."""
+    """Count the numbers, or truths, that it holds; 0 where it holds anything else."""
     kind = _name(value)
     if kind in _NESTED:
         each = list(value.values()) if kind == "dict" else value
@@ -72,7 +72,7 @@ def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int
 
 
 def _ends_as_numbers(value: Any) -> int:
-    """How many ends of episodes an array holds that has 0 and 1 for them; 0 for any other array."""
+    """Count the ends of episodes in an array that has 0 and 1 for them; 0 for any other array."""
     if _name(value) != "numpy.ndarray" or len(value.shape) != 1 or value.dtype.kind not in "iuf":
         return 0
     return len(value) if {0, 1}.issuperset(value.tolist()) else 0
