@@ -286,9 +286,10 @@ QUADRATIC = {
 }
 
 
-def summed(body: str) -> list[Finding]:
+def summed(body: str, line: str = "") -> list[Finding]:
+    """Findings where the time is on ``line``, without one on the last that has a factor."""
     script = Script("sums.py", SUMS.format(body=body))
-    line = next(text for text in body.splitlines()[::-1] if "gamma" in text).strip()
+    line = line or next(text for text in body.splitlines()[::-1] if "gamma" in text).strip()
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(4.0, script.at("returns(envs", "train"), script.at(line, "returns"))
     return detect(DETECTOR, run.spends(6.0, "env.py:3 step"), script)
@@ -301,6 +302,13 @@ def test_returns_that_are_added_up_anew_for_each_step(body: str):
     assert finding.title.startswith("returns are added up anew for each step (sums.py:")
     assert finding.evidence[0] == "40 % of the steady time is spent in these sums, 4 ms a step"
     assert [saving.removable for saving in finding.savings] == [SUFFIX_REMOVABLE]
+
+
+def test_the_head_of_the_inner_loop_is_a_part_of_it():
+    loops = QUADRATIC["in loops"]
+
+    assert len(summed(loops, "for k in range(t, T):")) == 1
+    assert not summed(loops.replace("gamma ** (k - t) * ", ""), "for k in range(t, T):")
 
 
 @pytest.mark.parametrize(

@@ -47,15 +47,19 @@ def follows_at(module: SourceModule, line: int) -> str:
     does not: ``sum(gamma ** (k - t) * rewards[k] for k in range(t, T))`` for each ``t``. Powers are written there, kept in a list, or had by
     ``discount *= gamma`` in each turn. Nothing else of what is added may depend on the step that it begins with.
     """
-    own = [node for statement in module.statements_at(line) for node in statement.walk()]
-    loops = list(module.loops_around(line))
+    statements = module.statements_at(line)
+    own = [node for statement in statements for node in statement.walk()]
+    # To go on to the next turn of such a loop is a part of it.
+    begun = [each.node for each in statements if isinstance(each.node, ast.For | ast.AsyncFor)]
+    inside = [*own, *nodes_in(*(part for loop in begun for part in loop.body))]
+    loops = [*module.loops_around(line), *begun]
     bindings = [*loops, *(node for node in own if isinstance(node, ast.comprehension))]
     for follows in (*own, *nodes_in(*(loop.iter for loop in loops))):
         step = _first_step(follows)
         around = next((each for each in bindings if step in variables_assigned(each.target)), None)
         if step and around is not None:
             one = _StepSum(module, line, follows, step, around)
-            if one.is_told(own, loops):
+            if one.is_told(inside, loops):
                 return ast.unparse(follows)
     return ""
 
