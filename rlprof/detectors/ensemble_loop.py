@@ -58,7 +58,7 @@ PART_UNKNOWN: Final = calibrated(
 OF_CONVOLUTIONS: Final = calibrated(
     Range(0.0, 0.51),
     unit="part of the forward passes",
-    source="torch 2.13 on one thread, two convolutions of 16 channels: with groups=networks 0.49 is left of 10 networks with one row, and 0.94 to 1.16 of "
+    source="by hand, torch 2.13 on one thread, two convolutions of 16 channels: with groups=networks 0.49 is left of 10 networks with one row, and 0.94 to 1.16 of "
     "4 networks, or of 32 rows",
     date="2026-11-30",
 )

@@ -42,7 +42,7 @@ BESIDE_OTHERS: Final = Range(0.3, 0.99)
 OF_WINDOW: Final = calibrated(
     Range(0.2, 0.92),
     unit="part of the call's time",
-    source="numpy 2.4: a view of an array of twice the length takes 0.61 µs of 1.72 for 16 numbers, 0.49 of 4.0 for 1 000 rows of 4; moved in place as a "
+    source="by hand, numpy 2.4: a view of an array of twice the length takes 0.61 µs of 1.72 for 16 numbers, 0.49 of 4.0 for 1 000 rows of 4; moved in place as a "
     "whole, 0.5 to 2.5 of the time is left",
     date="2026-11-30",
 )

@@ -33,7 +33,7 @@ WORKING: Final = 0.5
 
 
 class _Kind(NamedTuple):
-    """What the results are for."""
+    """A use of results, with what is told of it."""
 
     title: str
     evidence: str

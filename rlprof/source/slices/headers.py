@@ -1,4 +1,4 @@
-"""What a statement evaluates itself, without the statements in its body."""
+"""Yield what a statement evaluates itself, without the statements in its body."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ANY_ATTRIBUTE: Final = DataPlace("", ".*")
 
 
 class Doing(Enum):
-    """What a call of something does that is not the program's own."""
+    """Effect of a call of something that is not the program's own."""
 
     COMPUTES = auto()
     CHANGES = auto()

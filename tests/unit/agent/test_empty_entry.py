@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def installed(**places: object) -> None:
-    sys.meta_path.append(SimpleNamespace(known_source_files=places))  # type: ignore[arg-type]
+    finder: Any = SimpleNamespace(known_source_files=places)
+    sys.meta_path.append(finder)
 
 
 def test_it_comes_last(folder):

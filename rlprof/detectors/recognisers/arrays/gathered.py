@@ -27,7 +27,7 @@ _MANY_PARTS: Final = 4
 _MOST_IN_PARTS: Final = calibrated(
     64,
     unit="numbers",
-    source="Python 3.11, numpy 2.4: what made an array of each and joined these takes 0.25 to 0.37 of its time as one array for five lists of 36 numbers in all, 0.5 to 0.65 for four of 64, 0.77 to 0.9 for five of 706",
+    source="by hand, Python 3.11, numpy 2.4: what made an array of each and joined these takes 0.25 to 0.37 of its time as one array for five lists of 36 numbers in all, 0.5 to 0.65 for four of 64, 0.77 to 0.9 for five of 706",
     date="2026-11-30",
 )
 """Numbers of all parts up to which it is the calls that take the time."""
