@@ -5,7 +5,7 @@
     python benchmarks/accuracy.py --again DIR   # judges those by the model of today
 
 Each program with one fault is recorded under rlprof; then the program and its fixed version run
-in interleaved pairs without rlprof, and tell their own pace. Each step of the example ladders is
+without rlprof, two at a time in turns of a fraction of a second, and tell their own pace. Each step of the example ladders is
 such a pair too. Healthy programs must get no finding. ``programs/expected.toml`` says what should
 be found in which program. Takes more than an hour in full.
 """
@@ -15,115 +15,40 @@ from __future__ import annotations
 import argparse
 import json
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import psutil
 from cases import SPS_OF_A_STAGE, Case, innocents, ladder_steps, pairs
-from measuring import (
-    in_pairs,
-    last_json,
-    machine,
-    print_table,
-    rlprof_run,
-    say,
-    training_environment,
+from measuring import machine, print_table, rlprof_run, say
+from neighbours import wait_for_quiet
+from run_ends import (
+    QUIET_CORES,
+    Command,
+    Ended,
+    ProgramFailedError,
+    pairs_in_turns,
+    run_to_the_end,
 )
-from neighbours import Neighbours, wait_for_quiet
 from verdict import Measured, Prediction, Run, Verdict, read_prediction, totals
-
-RUN_TIMEOUT_S = 180
-"""Programs end by themselves after some ten seconds; a busy machine makes that a minute."""
-
-QUIET_CORES = 0.1
-"""What other programs may take for a machine to count as quiet."""
 
 MEASUREMENTS = "measurements.json"
 """(steps per second, neighbours' cores) before and after the fix, of each pair of runs."""
 
 
-class ProgramFailedError(Exception):
-    """A program or rlprof did not end as it should; the message shows what it printed."""
-
-
-class Ended(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-def ended(
-    command: Sequence[str], folder: Path | None = None, *, timeout_s: float = RUN_TIMEOUT_S
-) -> Ended:
-    """Run ``command`` to its end. With all its workers it is ended when it takes too long."""
-    process = subprocess.Popen(
-        list(command),
-        cwd=folder,
-        env=training_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except BaseException as reason:
-        kill_tree(process.pid)
-        process.communicate()
-        if isinstance(reason, subprocess.TimeoutExpired):
-            shown = " ".join(command)
-            raise ProgramFailedError(f"{shown} took more than {timeout_s:g} s") from reason
-        raise
-    return Ended(process.returncode, stdout, stderr)
-
-
-def run_to_the_end(command: Sequence[str], folder: Path | None = None) -> str:
-    """The command's stdout."""
-    code, stdout, stderr = ended(command, folder)
-    if code:
-        raise ProgramFailedError(f"{' '.join(command)} ended with {code}\n{stdout}\n{stderr}")
-    return stdout
-
-
-def kill_tree(pid: int) -> None:
-    """End the process and all below it: what rlprof records has a process group of its own, and
-    workers that outlive their parent keep its output open.
-    """
-    tree = [psutil.Process(pid)]
-    tree += tree[0].children(recursive=True)
-    for process in tree:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-
-
-def rate_of(case: Case, arguments: Sequence[str]) -> float:
+def rate_of(case: Case, run: Ended) -> float:
     """Steps per second as the program itself tells, or runs per second by our own clock."""
-    started = time.perf_counter()
-    printed = run_to_the_end([sys.executable, *arguments])
     if case.by_wall:
-        return 1 / (time.perf_counter() - started)
+        return 1 / run.wall_s
     if not case.prints_words:
-        return float(last_json(printed)["sps"])
-    found = SPS_OF_A_STAGE.search(printed)
+        return float(run.told["sps"])
+    found = SPS_OF_A_STAGE.search(run.stdout)
     if found is None:
-        raise ProgramFailedError(f"{' '.join(arguments)} printed no sps: {printed!r}")
+        raise ProgramFailedError(f"{case.name} printed no sps: {run.stdout!r}")
     return float(found[1])
-
-
-def timed(case: Case, patience_s: float, arguments: Sequence[str]) -> Run:
-    """One run without rlprof, begun when the machine is quiet or patience has an end."""
-    wait_for_quiet(QUIET_CORES, patience_s)
-    others = Neighbours()
-    return Run(rate_of(case, arguments), others.cores)
 
 
 def report_on(run_file: Path) -> dict[str, Any]:
@@ -152,8 +77,13 @@ def measure(case: Case, folder: Path, recordings: int, rounds: int, patience_s: 
 def measure_pairs(case: Case, folder: Path, rounds: int, patience_s: float) -> None:
     """Time ``case`` before and after its fix, if it has one."""
     if case.after is not None:
-        run = partial(timed, case, patience_s)
-        timings = in_pairs(rounds, partial(run, case.before), partial(run, case.after))
+        commands = [
+            Command([sys.executable, *arguments]) for arguments in (case.before, case.after)
+        ]
+        timings = [
+            tuple(Run(rate_of(case, run), cores) for run in (before, after))
+            for before, after, cores in pairs_in_turns(rounds, *commands, patience_s)
+        ]
         (folder / MEASUREMENTS).write_text(json.dumps(timings) + "\n")
 
 
@@ -269,7 +199,7 @@ def as_json(judged: Sequence[Verdict]) -> dict[str, Any]:
 
 def chosen(arguments: argparse.Namespace) -> list[Case]:
     """All programs, or those that are named."""
-    known = [*pairs(arguments.seconds), *ladder_steps(), *innocents()]
+    known = [*pairs(2 * arguments.seconds), *ladder_steps(), *innocents()]
     if arguments.pairs is None and arguments.innocents is None:
         return known
     wanted = [*(arguments.pairs or "").split(","), *(arguments.innocents or "").split(",")]
@@ -285,7 +215,9 @@ def main() -> None:
     parser = parser_of_programs(__doc__ or "")
     parser.add_argument("--innocents", metavar="C,D", help="only these innocents")
     parser.add_argument("--recordings", type=int, default=3, help="under rlprof")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of a run without rlprof")
+    parser.add_argument(
+        "--seconds", type=float, default=6.0, help="of its own turns that a run without rlprof has"
+    )
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.recordings < 1:
         parser.error("one round and one recording are the least")

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accuracy import QUIET_CORES, run_to_the_end
-from measuring import in_pairs, last_json, rlprof_run
+from measuring import in_pairs, rlprof_run
 from neighbours import Neighbours, wait_for_quiet
+from run_ends import QUIET_CORES, Command, pairs_in_turns, run_to_the_end
 from until_stopped import RATE, printed_rate, stop_after, timed_steps
 from verdict import Measured, Run
 
@@ -29,6 +29,7 @@ class Laboratory:
 
     python: Path
     seconds: float
+    """For which each trains, recorded or not; two that take turns take twice as long."""
     rounds: int
     patience_s: float
     until_stopped: bool = False
@@ -42,9 +43,20 @@ class Laboratory:
         ``steps`` is a pattern of the lines in which programs print their steps so far, where they train until they are stopped; without
         it their printed rates are taken.
         """
-        timed = in_pairs(
-            self.rounds, partial(self._timed, before, steps), partial(self._timed, after, steps)
-        )
+        if self.until_stopped:
+            timed = in_pairs(
+                self.rounds, partial(self._timed, before, steps), partial(self._timed, after, steps)
+            )
+        else:
+            timed = [
+                ((first.told, cores), (second.told, cores))
+                for first, second, cores in pairs_in_turns(
+                    self.rounds,
+                    self._training(before, 2 * self.seconds),
+                    self._training(after, 2 * self.seconds),
+                    self.patience_s,
+                )
+            ]
         rates = [told for pair in timed for told, _ in pair]
         # CPU time equals wall time in one process that never waits, and bears a busy machine.
         by_cpu = not waits and all(told.get("sps_of_cpu") for told in rates)
@@ -55,7 +67,7 @@ class Laboratory:
     def report(self, program: Path, run_file: Path, steps: str | None = None) -> dict[str, Any]:
         """What rlprof says of one run of ``program``, recorded into ``run_file``."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
-        recording = rlprof_run(run_file, command=self._command(program))
+        recording = rlprof_run(run_file, command=self._training(program).arguments)
         if self.until_stopped:
             told_by = RATE if steps is None else re.compile(steps)
             stop_after(recording, program.parent, 2 * self.seconds, told_by)
@@ -69,16 +81,15 @@ class Laboratory:
         """What a run tells of itself, and the cores that other programs took meanwhile."""
         wait_for_quiet(QUIET_CORES, self.patience_s)
         others = Neighbours()
-        if self.until_stopped:
-            started = self._command(program), program.parent, self.seconds
-            told = printed_rate(*started) if steps is None else timed_steps(*started, steps)
-            return told, others.cores
-        printed = last_json(run_to_the_end(self._command(program), program.parent))
-        return printed, others.cores
+        started = self._training(program).arguments, program.parent, self.seconds
+        told = printed_rate(*started) if steps is None else timed_steps(*started, steps)
+        return told, others.cores
 
-    def _command(self, program: Path) -> list[str]:
-        until = [] if self.until_stopped else ["--seconds", f"{self.seconds:g}"]
-        return [str(self.python), program.name, *until]
+    def _training(self, program: Path, seconds: float | None = None) -> Command:
+        """To train for so long, :attr:`seconds` by default, or until it is stopped."""
+        length = self.seconds if seconds is None else seconds
+        until = [] if self.until_stopped else ["--seconds", f"{length:g}"]
+        return Command([str(self.python), program.name, *until], program.parent)
 
 
 def share(answers: Iterable[bool]) -> str:

@@ -29,11 +29,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from accuracy import ProgramFailedError
 from laboratory import LEAST_TRUTH, Laboratory, share
 from measuring import machine, print_table, say
 from mutation.compose import Mutant, healthy, mutants_of, written
 from overhead import FREE, Workload, interpreter, missing
+from run_ends import ProgramFailedError
 from verdict import Expectation, Prediction, Verdict, read_prediction
 
 STARTS_PROCESSES = frozenset({"process-startup"})

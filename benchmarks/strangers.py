@@ -21,10 +21,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from accuracy import ProgramFailedError
 from laboratory import LEAST_TRUTH, Laboratory, share
 from measuring import machine, print_table, say
 from overhead import interpreter
+from run_ends import ProgramFailedError
 from verdict import FALSE_FROM, Expectation, Verdict, read_prediction
 
 

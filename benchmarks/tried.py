@@ -20,9 +20,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from accuracy import (
-    QUIET_CORES,
-    ProgramFailedError,
-    ended,
     folder_of,
     in_a_folder,
     measure_pairs,
@@ -33,6 +30,7 @@ from accuracy import (
 from cases import LONG_S, Case, ladder_steps, pairs
 from measuring import machine, print_table, say
 from neighbours import wait_for_quiet
+from run_ends import QUIET_CORES, Command, ProgramFailedError, ended
 from tried_verdict import Tried, TriedVerdict, read_tried, totals
 
 TIMEOUT_S = 2.0 * LONG_S
@@ -53,7 +51,7 @@ def try_finding(case: Case, folder: Path, patience_s: float) -> None:
     wait_for_quiet(QUIET_CORES, patience_s)
     rlprof = [sys.executable, "-m", "rlprof", "try", "--force", "-o", str(folder / RUN_FILE)]
     options = ["--finding", case.expected.finding, "--budget", f"{LONG_S}s"]
-    told = ended([*rlprof, *options, *case.long], timeout_s=TIMEOUT_S)
+    told = ended(Command([*rlprof, *options, *case.long]), timeout_s=TIMEOUT_S)
     (folder / TOLD).write_text(told.stderr)
 
 

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 import psutil
-from accuracy import ProgramFailedError
+from run_ends import ProgramFailedError
 
 _A_SECOND = r"(?:steps|its?|updates|gens|moves|games|frames|batches|episodes|rounds)/s(?:ec)?"
 RATE = re.compile(
