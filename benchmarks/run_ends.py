@@ -148,8 +148,8 @@ def kill_tree(pid: int) -> None:
     """End the process and all below it: what rlprof records has a process group of its own, and
     workers that outlive their parent keep its output open.
     """
-    tree = [psutil.Process(pid)]
-    tree += tree[0].children(recursive=True)
-    for process in tree:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
+    with suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        for process in [root, *root.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()

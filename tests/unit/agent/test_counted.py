@@ -38,7 +38,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
 )
 from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
 from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, LOOKS
+from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
 
 
 @pytest.fixture(autouse=True)
@@ -321,6 +321,42 @@ def test_a_script_that_was_run_and_is_gone_is_not_held(gymnasium):
 
     assert not methods._made
     assert maze() is None
+
+
+def test_a_module_that_is_loaded_again_is_not_held_as_it_was(gymnasium):
+    """As a search over rewards does it: its names are the same, and each function has arrays of its own."""
+    world = ModuleType("world")
+    world.Env = gymnasium.Env
+    sys.modules["world"] = world
+    source = "class Maze(Env):\n    def step(self, action):\n        return action\n"
+    exec(source, vars(world))
+    world.Maze().step(1)
+    (methods,) = gymnasium_envs._env_methods
+    for way in (AWAY, LOOKS):
+        methods.put(way)
+    first = weakref.ref(dressing.original_of(world.Maze.step))
+
+    exec(source, vars(world))
+    methods.put(AWAY)
+    gc.collect()
+
+    assert first() is None
+    del sys.modules["world"]
+
+
+@pytest.mark.parametrize("way", [AWAY, BRIEF, DIRECT])
+def test_what_is_set_before_another_way_of_counting_stays(gymnasium, way):
+    """``Maze.step.calls = 0`` below the class, and ``+= 1`` within it."""
+    maze = a_maze(gymnasium)
+    maze().step(1)
+    maze.step.calls = 3
+    (methods,) = gymnasium_envs._env_methods
+    for each in (way, LOOKS, way):
+        methods.put(each)
+        maze().step(1)
+        maze.step.calls += 1
+
+    assert maze.step.calls == 6
 
 
 def test_what_the_program_sets_on_a_counted_method_stays(gymnasium):

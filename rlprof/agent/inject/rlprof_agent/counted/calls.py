@@ -15,12 +15,13 @@ from _thread import get_ident
 from types import FunctionType, WrapperDescriptorType
 
 from ..counters import TAKES_TURNS
-from ..plain_reads import in_classes, qualname_of
+from ..plain_reads import in_classes, is_metaclass, names_of, qualname_of
 from ..real import time
 from .dressing import (
     OF_ERRORS,
     dressed,
     in_place_of,
+    is_counting,
     original_of,
     takes_self_and_one_more,
     the_one_in_place_of,
@@ -109,9 +110,22 @@ def is_of_a_module(function: Any) -> bool:
     names = getattr(sys.modules.get(function.__module__), "__dict__", None)
     if names is not function.__globals__:
         return False
+    if not _is_found(names, function):
+        return False  # Of a class that was made anew since: a module that is loaded again has the names that it had.
     names_of_cells, cells = function.__code__.co_freevars, function.__closure__ or ()
     # ``super()`` knows the class by a cell.
     return names_of_cells in ((), ("__class__",)) and all(_is_among(names, cell) for cell in cells)
+
+
+def _is_found(names: dict[str, Any], function: Any) -> bool:
+    """Tell whether its qualified name still leads from the names of its module to it, or to what stands in its place."""
+    found: Any = None
+    for part in function.__qualname__.split("."):
+        found = names.get(part)
+        names = names_of(found) if is_metaclass(type(found)) else {}
+    if type(found) is FunctionType and is_counting(found):
+        found = original_of(found)
+    return found is function
 
 
 def _is_among(names: dict[str, Any], cell: Any) -> bool:

@@ -88,6 +88,9 @@ class CountedMethods:
     def put(self, way: int) -> None:
         """Count in one of the ways of ``part_time``."""
         self._add_of_the_gone()
+        # First: what is made for an original takes on the attributes that this has by then.
+        for _, _, ours in self._in_classes():
+            given_back(ours)
         for looking in self._all_looking():
             direct.add_what_is_left(looking, self._counter)
             original = original_of(looking)
@@ -131,6 +134,17 @@ class CountedMethods:
             direct.add_what_is_left(looking, self._counter)
         self._made.clear()
         self._told.clear()
+
+    def _in_classes(self) -> list[tuple[type, str, Any]]:
+        """(class, name, function) of all that counts for this in the place of a method."""
+        return [
+            (owner, name, ours)
+            for owner in self._living()
+            for name in self._names
+            if (ours := names_of(owner).get(name)) is not None
+            and is_counting(ours)
+            and counter_of(ours) is self._counter
+        ]
 
     def _put_in(self, owner: type, way: int, known: set[int]) -> None:
         """``known`` are the numbers of functions that are counted by now."""
@@ -207,11 +221,8 @@ class CountedMethods:
 
     def remove(self) -> None:
         """Give every class its own methods back, where nobody has replaced ours."""
-        for owner in self._living():
-            for name in self._names:
-                ours = names_of(owner).get(name)
-                if ours is not None and is_counting(ours) and counter_of(ours) is self._counter:
-                    put_in_class(owner, name, given_back(ours))
+        for owner, name, ours in self._in_classes():
+            put_in_class(owner, name, given_back(ours))
         self._classes.clear()
         if self._turns is not None:
             self._turns.leave()
