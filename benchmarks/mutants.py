@@ -11,8 +11,8 @@ A seed whose programs or reports somebody has looked at is spent: it may be deve
 figures count no more. Programs whose fault turns out to take less than 5 % are measured, but judged
 by nobody. `--python` names an interpreter with torch, gymnasium, Stable-Baselines3 and TorchRL;
 otherwise an environment is made below build/. What needs a package that is not there is left out
-with the reason. The truth needs a quiet machine or many rounds: beside a load of 4 on two cores one
-pair of runs was 0.2 off, by CPU time, too.
+with the reason. The two take turns of a fraction of a second (``run_ends.py``): one after the other they
+were up to 0.2 off, in pairs that agreed.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=48, help="programs with a fault")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of runs without rlprof")
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=8.0, help="that each trains")
     parser.add_argument("--faults", nargs="+", metavar="F", help="only these of the seed's")
     parser.add_argument("--hosts", nargs="+", metavar="H", help="only these of the seed's")
     parser.add_argument("--python", type=Path, help="interpreter of the programs")
