@@ -199,6 +199,7 @@ def as_json(judged: Sequence[Verdict]) -> dict[str, Any]:
 
 def chosen(arguments: argparse.Namespace) -> list[Case]:
     """All programs, or those that are named."""
+    # Two in turns take twice as long.
     known = [*pairs(2 * arguments.seconds), *ladder_steps(), *innocents()]
     if arguments.pairs is None and arguments.innocents is None:
         return known

@@ -17,15 +17,15 @@ from neighbours import Neighbours, wait_for_quiet
 from rlprof.gate.turns import take_turns
 
 RUN_TIMEOUT_S = 180
-"""Programs end by themselves after some ten seconds; a busy machine makes that a minute."""
+"""Programs end by themselves after some ten seconds, two in turns after twenty; a busy machine makes that a minute or two."""
 
 QUIET_CORES = 0.1
 """What other programs may take for a machine to count as quiet."""
 
 TURN_S = 0.15
 """Of two programs, in the mean. Runs one after the other see another machine: neighbours, clock rates and caches change from second
-to second, and a fault of 0.20 was measured as 0.39 in two pairs that agreed. A wait that is longer than a turn would be over while its
-program is stopped, and a turn much longer than a step leaves hardly anything of its edges.
+to second, and a fault of 0.20 was measured as 0.39 in two pairs that agreed. A wait that is longer than a turn is over while its program
+is stopped; and the measured seconds begin and end within a turn, so that turns must be short beside them.
 """
 
 

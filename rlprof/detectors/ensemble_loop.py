@@ -242,7 +242,9 @@ class NetworkLoops(SteadySearch):
                 continue
             if needs_no_other_turn(turns.body, call, given, call.func, by_any_call=True):
                 seen = [it for path in paths(*given) if (it := known.get(path)) is not None]
-                on_cpu = any(each.is_array for each in seen) and all(it.is_on_cpu for it in seen)
+                on_cpu = any(each.is_array for each in seen) and all(
+                    each.is_on_cpu for each in seen
+                )
                 return Ensemble(
                     networks, ast.unparse(container), on_cpu, value.are_alike, is_picked
                 )

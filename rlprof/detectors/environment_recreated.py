@@ -201,7 +201,7 @@ def _given(statement: Statement, called: str) -> Iterator[ast.expr]:
             continue
         yield from (each for each in call.args[:1] if not isinstance(each, ast.Call))
         yield from call.args[1:]
-        yield from (it.value for it in call.keywords if it.arg not in _AFTERWARDS)
+        yield from (given.value for given in call.keywords if given.arg not in _AFTERWARDS)
 
 
 def _differs(given: ast.expr, made: set[str], module: SourceModule) -> bool:

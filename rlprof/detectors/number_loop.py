@@ -219,7 +219,8 @@ class _Reading:
         )
         seen = ((of, value_of(of, self._known)) for of in taken)
         return any(
-            isinstance(of, ast.Attribute) or (it is not None and it.is_array) for of, it in seen
+            isinstance(of, ast.Attribute) or (value is not None and value.is_array)
+            for of, value in seen
         )
 
     def _goes_through(self, container: ast.expr) -> bool:

@@ -61,11 +61,13 @@ def _picks(node: ast.AST, answers: Collection[str], counted: Collection[str]) ->
     match node:
         case ast.Subscript(value=of, slice=ast.Tuple(elts=[first, second, *_])):
             # Both are arrays: a number, or a whole axis, picks one for all rows.
-            return _is_of(of, answers) and all(_is_array(it, counted) for it in (first, second))
+            return _is_of(of, answers) and all(
+                _is_array(index, counted) for index in (first, second)
+            )
         case ast.Call() if called_name(node) in _ALONG_AXIS:
             of, *rest = [node.func, *given_to(node)]
-            along = [it.value for it in rest if isinstance(it, ast.Constant)]
-            return 0 in along and any(_is_of(it, answers) for it in (of, *rest))
+            along = [given.value for given in rest if isinstance(given, ast.Constant)]
+            return 0 in along and any(_is_of(given, answers) for given in (of, *rest))
     return False
 
 

@@ -14,10 +14,13 @@ ROOT = Path(__file__).parents[2]
 TELLING = """
 import json, sys, time
 sys.stdout.write("x" * int(sys.argv[2]) + "\\n")
-end = time.monotonic() + float(sys.argv[1])
-while time.monotonic() < end:
+last = time.monotonic()
+end = last + float(sys.argv[1])
+longest = 0.0
+while last < end:
     time.sleep(0.001)
-print(json.dumps({"sps": float(sys.argv[3])}))
+    longest, last = max(longest, time.monotonic() - last), time.monotonic()
+print(json.dumps({"sps": float(sys.argv[3]), "longest_gap_s": longest}))
 """
 
 FAILING = "import sys; sys.exit('no such level')"
@@ -43,6 +46,15 @@ def test_each_round_tells_of_both_whoever_has_the_first_turn(run_ends):
 
     assert [(first.told["sps"], second.told["sps"]) for first, second, _ in made] == [(3, 4)] * 2
     assert all(cores >= 0 for *_, cores in made)
+
+
+def test_each_is_stopped_while_the_other_runs(run_ends):
+    ((first, second, _),) = run_ends.pairs_in_turns(
+        1, telling(run_ends, 1.0, seconds=1.0), telling(run_ends, 1.0, seconds=1.0), patience_s=0
+    )
+
+    for end in (first, second):
+        assert end.told["longest_gap_s"] >= run_ends.TURN_S / 2
 
 
 def test_what_prints_more_than_a_pipe_holds_ends_all_the_same(run_ends):

@@ -323,11 +323,11 @@ def test_a_script_that_was_run_and_is_gone_is_not_held(gymnasium):
     assert maze() is None
 
 
-def test_a_module_that_is_loaded_again_is_not_held_as_it_was(gymnasium):
+def test_a_module_that_is_loaded_again_is_not_held_as_it_was(gymnasium, monkeypatch):
     """As a search over rewards does it: its names are the same, and each function has arrays of its own."""
     world = ModuleType("world")
     world.Env = gymnasium.Env
-    sys.modules["world"] = world
+    monkeypatch.setitem(sys.modules, "world", world)
     source = "class Maze(Env):\n    def step(self, action):\n        return action\n"
     exec(source, vars(world))
     world.Maze().step(1)
@@ -341,7 +341,6 @@ def test_a_module_that_is_loaded_again_is_not_held_as_it_was(gymnasium):
     gc.collect()
 
     assert first() is None
-    del sys.modules["world"]
 
 
 @pytest.mark.parametrize("way", [AWAY, BRIEF, DIRECT])

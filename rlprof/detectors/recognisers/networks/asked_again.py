@@ -47,7 +47,9 @@ _MOST_VARIABLES: Final = 8
 
 def answers_by_chance(inside: Iterable[Frame]) -> bool:
     """Tell of a network that calls what is ``inside`` whether it draws units to leave out, or its answer."""
-    return any(_RANDOM.search(it.file) or last_name(it.function) in _DRAWS for it in inside)
+    return any(
+        _RANDOM.search(frame.file) or last_name(frame.function) in _DRAWS for frame in inside
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,9 @@ class AskedAgainSearch(SteadySearch):
         for asked in by_depth:
             again = _in_one_turn(asked, functions) if len(asked.sites) > 1 else {}
             tops = frozenset[int]().union(*again.values())
-            by_chance = answers_by_chance(self.tree.frame(it) for it in self.tree.subtrees(tops))
+            by_chance = answers_by_chance(
+                self.tree.frame(node) for node in self.tree.subtrees(tops)
+            )
             if len(again) > 1 and tops.isdisjoint(taken) and not by_chance:
                 taken |= tops
                 found.append(self._told(asked, again))

@@ -110,22 +110,23 @@ def is_of_a_module(function: Any) -> bool:
     names = getattr(sys.modules.get(function.__module__), "__dict__", None)
     if names is not function.__globals__:
         return False
-    if not _is_found(names, function):
+    found = _named(names, function.__qualname__)
+    if type(found) is FunctionType and is_counting(found):
+        found = original_of(found)
+    if found is not function:
         return False  # Of a class that was made anew since: a module that is loaded again has the names that it had.
     names_of_cells, cells = function.__code__.co_freevars, function.__closure__ or ()
     # ``super()`` knows the class by a cell.
     return names_of_cells in ((), ("__class__",)) and all(_is_among(names, cell) for cell in cells)
 
 
-def _is_found(names: dict[str, Any], function: Any) -> bool:
-    """Tell whether its qualified name still leads from the names of its module to it, or to what stands in its place."""
+def _named(names: dict[str, Any], qualname: str) -> Any:
+    """Return what a qualified name leads to from the names of a module; None where there is nothing."""
     found: Any = None
-    for part in function.__qualname__.split("."):
+    for part in qualname.split("."):
         found = names.get(part)
         names = names_of(found) if is_metaclass(type(found)) else {}
-    if type(found) is FunctionType and is_counting(found):
-        found = original_of(found)
-    return found is function
+    return found
 
 
 def _is_among(names: dict[str, Any], cell: Any) -> bool:
@@ -134,7 +135,7 @@ def _is_among(names: dict[str, Any], cell: Any) -> bool:
         owner = cell.cell_contents
     except ValueError:
         return False  # Not filled yet.
-    return isinstance(owner, type) and names.get(qualname_of(owner)) is owner
+    return isinstance(owner, type) and _named(names, qualname_of(owner)) is owner
 
 
 def given_back(function: Any) -> Any:

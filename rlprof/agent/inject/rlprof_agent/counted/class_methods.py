@@ -155,7 +155,7 @@ class CountedMethods:
             is_ours = is_counting(now)
             if is_ours and counter_of(now) is not self._counter:
                 continue
-            wanted = given_back(now) if is_ours else now
+            wanted = original_of(now) if is_ours else now
             if not is_ours and self._way != AWAY and id(now) not in known:
                 # The program has put another there, which may call the one before.
                 self._told.clear()
