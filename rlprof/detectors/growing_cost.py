@@ -37,6 +37,10 @@ Each quarter has more than the one before it, too: a disk is slow at times."""
 LEAST_AT_FIRST: Final = 0.05
 """Part of the last quarter's time per step that the first has: what begins later does not grow, it begins."""
 
+LEAST_LONGER: Final = 0.5
+"""Part of the line's growth by which the whole step is longer in the last quarter. Where it is not, the time moved from one line to another:
+a sampler sees a line of a fraction of a microsecond at its neighbour when the interpreter looks for signals there. By reason."""
+
 FEWEST_SAMPLES: Final = 40
 """Least samples of a line in the last quarter."""
 
@@ -119,6 +123,7 @@ def _grows(line: _UserLine, profile: Profile) -> bool:
         and last >= LEAST_GROWN * first
         and first < second < third < last
         and last >= STILL_GROWS * second
+        and rest[-1] + own[-1] - rest[0] - own[0] >= LEAST_LONGER * (own[-1] - own[0])
     )
 
 

@@ -84,8 +84,9 @@ def test_an_environment_may_be_meant_to_get_harder():
         ((0.5, 3.0, 3.0, 3.0), (2.0,) * 4),
         ((0.05, 0.1, 0.15, 0.2), (2.0,) * 4),
         ((1.0, 2.5, 2.0, 3.5), (2.0,) * 4),
+        ((1.0, 2.0, 3.0, 4.0), (5.0, 4.0, 3.0, 2.0)),
     ],
-    ids=["even", "all-alike", "begins-late", "fills-up", "little", "up-and-down"],
+    ids=["even", "all-alike", "begins-late", "fills-up", "little", "up-and-down", "moved"],
 )
 def test_silent_for(hook_s: Sequence[float], act_s: Sequence[float]):
     assert found(a_training(hook_s, act_s)) == []
