@@ -12,8 +12,9 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line
 from rlprof.source.value import Value
+from rlprof.syntax.changed import changed_in_place
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
-from rlprof.syntax.nodes import assigned, defaults_of
+from rlprof.syntax.nodes import assigned, defaults_of, nodes_in
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -260,10 +261,18 @@ class SameInputs(SteadySearch):
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure))
 
     def _is_updated(self, frame: Frame, text: str) -> bool:
-        """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same."""
+        """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same;
+        or whether the turn of a loop that this is in, or else the function, writes into it, as the latest reward: with the same number at times.
+        """
         module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module else None
-        for statement in module.of_function(function) if module else ():
+        if module is None:
+            return False
+        function = module.function_at(frame.line)
+        loop = module.innermost_loop(frame.line)
+        turn = [loop] if loop else [each.node for each in module.of_function(function)]
+        if any(ast.unparse(each) == text for each in changed_in_place(nodes_in(*turn))):
+            return True
+        for statement in module.of_function(function):
             node = statement.node
             if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
                 return True
