@@ -245,12 +245,10 @@ def _title(profile: Profile, written: _Written) -> str:
     records = profile.counts.get(LOG_RECORDS, 0.0)
     if sink is Sink.RECORDS and records >= EACH_STEP * profile.steady_steps > 0:
         return f"log records are written at every step ({place})"
-    is_mixed = written.by_sink[sink] < MOSTLY * written.us
-    told_us = written.us if is_mixed else written.by_sink[sink]
-    share = percent(told_us / profile.critical.wall_us)
+    share = percent(written.us / profile.critical.wall_us)
     if written.is_shared:
         share = f"up to {share}"
-    if is_mixed:
+    if written.by_sink[sink] < MOSTLY * written.us:
         return f"output at {place} and other lines takes {share} of the time"
     takes = "takes" if sink is Sink.PRINT else "take"
     return f"{sink.value} at {place} {takes} {share} of the time"

@@ -93,15 +93,6 @@ def test_printed_text_takes_time():
     assert re.fullmatch(r"printed text at train\.py:\d+ takes 30 % of the time", finding.title)
 
 
-def test_a_title_that_names_one_kind_of_output_has_the_time_of_that():
-    run = a_run(steady_s=10.0).process("main", steps=1000)
-    run.spends(0.5, PRINT).spends(2.5, SCALAR, ADD_SCALAR).spends(7.0, LEARN)
-
-    (finding,) = found(run)
-
-    assert finding.title.endswith("take 25 % of the time")
-
-
 def test_the_parts_of_the_output_are_told_where_there_are_several():
     run = a_run(steady_s=10.0).process("main", steps=1000)
     run.spends(2.0, PRINT).spends(1.0, SCALAR, ADD_SCALAR).spends(7.0, LEARN)
