@@ -12,6 +12,7 @@ from typing import Final
 
 from rlprof.detectors.recognisers.calls.answered_calls import AnsweredCalls
 from rlprof.detectors.recognisers.calls.slow_lines import SlowLines, SlowOnLine, is_meant
+from rlprof.detectors.recognisers.calls.unseen_lists import searched_by_time
 from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.detectors.recognisers.processes.transport import below
 from rlprof.libraries.base import SlowCall
@@ -329,7 +330,10 @@ class SlowCalls(SteadySearch):
                 continue
             place = (frame.file, frame.line)
             if place not in found:
-                found[place] = next(self._slow_lines.at(frame), None)
+                found[place] = next(
+                    self._slow_lines.at(frame),
+                    searched_by_time(tree, self.lines, self.values, frame),
+                )
             done = found[place]
             if done is None:
                 continue
