@@ -300,15 +300,11 @@ def test_a_target_that_is_not_there_is_said(write, rlprof_run, target):
     assert "steps-from-not-counted" in result.note_slugs
 
 
-@pytest.mark.parametrize(
-    "target", ["Maze.step", "envs:", "a/b.py:step", "envs:step()", "__main__:Maze.step"]
-)
-def test_a_target_that_cannot_be_meant_is_refused(write, rlprof_run, target):
-    result = rlprof_run(write("print('ran')"), options=["--steps-from", target])
+def test_a_target_that_cannot_be_meant_is_refused(write, rlprof_run):
+    result = rlprof_run(write("print('ran')"), options=["--steps-from", "Maze.step"])
 
     assert (result.code, result.out) == (2, b"")
     assert "bad-steps-from" in result.err
-    assert ("call rlprof.step(n) in the script" in result.err) is target.startswith("__main__")
 
 
 # The libraries themselves, where they are installed.

@@ -86,6 +86,8 @@ def test_in_every_python(write, rlprof_run, other_python):
     check(rlprof_run(write(WORLD + TRAINING + PRINTED), options=["--python", other_python]))
 
 
+# Before Python 3.12 a comprehension has a frame of its own.
+@pytest.mark.parametrize("other_python", ["3.9", "3.13"], indirect=True)
 def test_each_of_a_list(write, rlprof_run, other_python):
     script = """
 def train(maze, seconds):
