@@ -296,6 +296,7 @@ print("done")
     assert "trace or profile function" in result.root.note
 
 
+@pytest.mark.slow  # tests/e2e/test_counted_costs.py looks at the graphs of a shorter program.
 def test_torch_compile_makes_the_same_graphs(write, rlprof_run, bare_run):
     pytest.importorskip("torch", reason="torch is not installed")
     script = write(

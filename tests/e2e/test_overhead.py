@@ -61,7 +61,7 @@ def overhead(tmp_path: Path) -> Overhead:
 
 
 def test_the_cost_of_a_counted_program_is_told(overhead):
-    (overhead.folder / "train.py").write_text(waiting(steps=600) + "print('trained')\n")
+    (overhead.folder / "train.py").write_text(waiting(steps=300) + "print('trained')\n")
 
     answer = overhead.run("--pairs", "2", "--format", "json", "train.py")
 

@@ -233,7 +233,9 @@ print(counts['aten::addmm'], counts['Optimizer.step#Adam.step'])
     assert windows(result) == [("plain", "given-up")]
 
 
-@pytest.mark.parametrize("look", ["sys.getprofile()", "sys.setprofile(None)"])
+@pytest.mark.parametrize(
+    "look", [pytest.param("sys.getprofile()", marks=pytest.mark.slow), "sys.setprofile(None)"]
+)
 def test_a_profile_function_of_torchs_is_not_seen_by_the_program(train, look):
     body = f"""
 from rlprof_agent import layout, torch_plan, torch_windows

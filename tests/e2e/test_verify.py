@@ -27,6 +27,9 @@ for _ in range(300):
 SLOW, FIXED = STEPPING.format(numbers=100_000), STEPPING.format(numbers=100)
 
 
+pytestmark = pytest.mark.timeout(240)
+
+
 @pytest.fixture
 def project(repository) -> CheckedRepository:
     """A repository whose only commit is slow, with a run of it that says so."""
