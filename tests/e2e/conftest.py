@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _longest_s(item: pytest.Item) -> float:
     """Seconds that the test may take; 0 for those that have no mark of their own."""
     mark = item.get_closest_marker("timeout")
-    return float(mark.args[0]) if mark else 0.0
+    return float(mark.args[0]) if mark and mark.args else 0.0
 
 
 @pytest.hookimpl(wrapper=True)
