@@ -13,7 +13,7 @@ import pytest
 from rlprof.runfile.reader import read_run
 from tests.live_processes import DEADLINE_S, cli
 
-RUNS = 20
+RUNS = 40
 
 STARTS_AT_ONCE = """
 import os, subprocess, sys
