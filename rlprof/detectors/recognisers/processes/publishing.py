@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -21,7 +21,7 @@ from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
-from rlprof.syntax.nodes import names_in, nodes_in, targets_of
+from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
 
 LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
 """Functions that write weights into a network."""
@@ -142,6 +142,9 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
 _SENDS: Final = frozenset({"put", "put_nowait", "send", "send_bytes"})
 _TAKES: Final = frozenset({"get", "get_nowait", "recv", "recv_bytes"})
 _COPIES: Final = frozenset({"deepcopy", "get_weights", "parameters_to_vector"})
+_GIVE_WEIGHTS: Final = frozenset(
+    {"state_dict", "parameters", "named_parameters", "buffers", "get_weights"}
+)
 _SAVES: Final = frozenset({"save", "dump", "save_checkpoint", "save_model", "log_artifact"})
 """A checkpoint, which is no other process's."""
 
@@ -209,11 +212,19 @@ def _kinds(statements: list[Statement]) -> Iterator[tuple[Statement, str]]:
 def _weight_names(statements: list[Statement]) -> set[str]:
     """Variables made of a model's weights, in the order in which they are made."""
     names: set[str] = set()
+    networks: set[str] = set()
     for statement in statements:
         calls = list(statement.calls())
-        if _copies(calls) or _names_in(statement) & names:
+        if _copies(calls) or _names_in(statement, networks) & names:
             names.update(_targets(statement))
+        if any(map(_copies_a_network, calls)):
+            networks.update(_targets(statement))
     return names
+
+
+def _copies_a_network(call: ast.Call) -> bool:
+    is_copy = called_name(call) == "deepcopy"
+    return is_copy and not any(isinstance(argument, ast.Call) for argument in call.args)
 
 
 def _loaded_names(statements: list[Statement]) -> set[str]:
@@ -266,12 +277,26 @@ def _targets(statement: Statement) -> Iterator[str]:
                 yield name.id
 
 
-def _names_in(statement: Statement) -> set[str]:
-    """Names that the value of an assignment reads."""
+def _names_in(statement: Statement, networks: Collection[str]) -> set[str]:
+    """Names that the value of an assignment reads; of ``networks`` not those that are asked: an answer is no weights."""
     value = getattr(statement.node, "value", None)
     if not isinstance(statement.node, ast.Assign | ast.AnnAssign) or value is None:
         return set()
-    return names_in(value)
+    asked = {id(name) for call in calls_in(value) for name in _asked(call)}
+    return {
+        node.id
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name) and not (node.id in networks and id(node) in asked)
+    }
+
+
+def _asked(call: ast.Call) -> Iterator[ast.Name]:
+    """Yield ``net`` of ``net(x)`` and ``net.act(x)``, but not of ``net.state_dict()``."""
+    match call.func:
+        case ast.Name() as name:
+            yield name
+        case ast.Attribute(value=ast.Name() as name, attr=method) if method not in _GIVE_WEIGHTS:
+            yield name
 
 
 @dataclass(slots=True)
