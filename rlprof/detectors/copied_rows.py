@@ -24,7 +24,7 @@ from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned_to, given_by_name, stores_of
 
 _ALONG_ROWS: Final = frozenset({"repeat", "tile"})
 """Methods whose first argument says how often the rows are repeated, as that of ``repeat_interleave(n, 0)`` does."""
@@ -261,7 +261,7 @@ def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | 
             chain.append(inner)
         value = known.get(inner.id) if isinstance(inner, ast.Name) else None
         if isinstance(inner, ast.Name) and value is not None and value.is_array:
-            others = [other for other in calls if not any(other is each for each in chain)]
+            others = [other for other in calls if other not in chain]
             return _AskedFor(inner.id, bool(others))
     return None
 
@@ -276,16 +276,11 @@ def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.
     found: list[ast.expr | None] = []
     for other in module.of_function(statement.function):
         values = [
-            None if each.is_unpacked else each.value
-            for each in assigned(other.node)
-            if isinstance(each.target, ast.Name) and each.target.id == name
+            None if each.is_unpacked else each.value for each in assigned_to(name, [other.node])
         ]
         found += values
-        stores = sum(
-            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-            for node in other.walk()
-        )
-        found += [None] * max(0, stores - len(values))
+        stores = stores_of(name, other.walk())
+        found += [None] * max(0, len(stores) - len(values))
         found += [None for node in other.walk() if _changes(node, name)]
     return found
 
@@ -337,7 +332,7 @@ def _source(made: ast.expr | None) -> str | None:
 def _copies_rows(call: ast.Call) -> bool:
     name, args = called_name(call), call.args
     if name == "repeat_interleave":
-        along = [*args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "dim")]
+        along = [*args[1:2], *given_by_name(call, "dim")]
         return [ast.unparse(part) for part in along] == ["0"]
     return name in _ALONG_ROWS and bool(args) and ast.unparse(args[0]) != "1"
 

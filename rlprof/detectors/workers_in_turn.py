@@ -287,8 +287,8 @@ class _Request(NamedTuple):
         asks = [
             ask
             for ask in self.asks
-            if any(ask is each for each in inside)
-            and not any(ask is each for each in at_times)
+            if ask in inside
+            and ask not in at_times
             and (ask is self.waits or _is_of_turn(ask, turns))
         ]
         given = [arg for ask in asks for arg in given_to(ask)]

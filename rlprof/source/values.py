@@ -83,7 +83,7 @@ class Values:
 
     def of(self, file: str, statement: Statement) -> Mapping[str, Value]:
         """Return what is known of the operands of a statement, by their text."""
-        return self.between(file, range(statement.first_line, statement.last_line + 1))
+        return self.between(file, statement.lines)
 
     def between(self, file: str, lines: range, function: str = "") -> Mapping[str, Value]:
         """The same of all statements on ``lines``, as frames of ``function`` have them: those of comprehensions have variables of their own."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.syntax.module import SourceModule, Statement, called_name, variables_assigned
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, mentions
 
 JOINS: Final = frozenset(
     {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
@@ -54,9 +54,7 @@ def _reads(value: ast.expr, written: str) -> bool:
     """
     if isinstance(value, ast.Call) and called_name(value) not in JOINS | COPIES:
         return False
-    return any(
-        isinstance(part, ast.expr) and ast.unparse(part) == written for part in ast.walk(value)
-    )
+    return mentions(value, written)
 
 
 def _is_put_back(written: str, value: ast.expr, statements: Iterable[Statement]) -> bool:

@@ -15,9 +15,9 @@ from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.imports import full_name
+from rlprof.syntax.imports import full_name, name_key
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import assigned, names_in, owner_of, targets_of
+from rlprof.syntax.nodes import assigned, names_in, nodes_in, owner_of, reads_of, targets_of
 from rlprof.syntax.operands import operand_of
 from rlprof.syntax.pure_calls import hardly_works, is_built_in, is_changing_method
 
@@ -140,7 +140,7 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
 
 def _is_part(call: ast.Call, statistics: Sequence[ast.Call]) -> bool:
     """Tell whether it is a statistic, or what one is given."""
-    return any(call is inner for statistic in statistics for inner in ast.walk(statistic))
+    return call in nodes_in(*statistics)
 
 
 def _is_statistic(module: SourceModule, call: ast.Call) -> bool:
@@ -166,10 +166,7 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
     found: set[str] = set()
     for other in module.of_function(statement.function):
         calls = list(other.calls())
-        reads = sum(
-            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-            for node in other.walk()
-        )
+        reads = len(reads_of(name, other.walk()))
         of_it = [call for call in calls if _is_statistic(module, call) and _is_of(call, name)]
         if reads > len(of_it):
             return set()
@@ -188,10 +185,7 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
     as they are, or an attribute of each.
     """
     for call in calls:
-        pending = [
-            *call.args[:1],
-            *owner_of(call),
-        ]
+        pending = [*call.args[:1], *owner_of(call)]
         while pending:
             part = pending.pop()
             if isinstance(part, ast.Call) and called_name(part) in _CONVERTS:
@@ -344,9 +338,7 @@ def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -
 
 
 def _assigns(statement: Statement, name: str) -> bool:
-    return any(
-        isinstance(target, ast.Name) and target.id == name for target in targets_of(statement.node)
-    )
+    return name in map(name_key, targets_of(statement.node))
 
 
 def _loops(module: SourceModule, statement: Statement) -> set[int]:

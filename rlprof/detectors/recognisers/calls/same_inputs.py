@@ -13,7 +13,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line
 from rlprof.source.value import Value
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
-from rlprof.syntax.nodes import assigned, defaults_of
+from rlprof.syntax.nodes import assigned, defaults_of, mentions
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -268,7 +268,7 @@ class SameInputs(SteadySearch):
             if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
                 return True
             if any(
-                ast.unparse(each.target) == text and _reads(each.value, text)
+                ast.unparse(each.target) == text and mentions(each.value, text)
                 for each in assigned(node)
             ):
                 return True
@@ -331,10 +331,6 @@ def is_a_place(value: Value) -> bool:
     """Tell whether it is a few numbers that are others from call to call."""
     same, pairs = value.pairs
     return value.leaves <= NUMBERS_OF_A_PLACE and pairs - same >= LEAST_MOVED * max(1, pairs)
-
-
-def _reads(value: ast.expr, text: str) -> bool:
-    return any(isinstance(part, ast.expr) and ast.unparse(part) == text for part in ast.walk(value))
 
 
 def _methods(module: SourceModule) -> set[str]:

@@ -25,7 +25,7 @@ from rlprof.source.lines import Line, last_name
 from rlprof.source.parameters import Parameters
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_by_name, given_to
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 _MOSTLY: Final = 0.5
@@ -256,10 +256,9 @@ class SlowCalls(SteadySearch):
     def _gives_few(self, owner: int, top: int, slow: SlowCall) -> bool:
         """Tell whether each call gives a few results, as the program's text tells."""
         return all(
-            (self._parameters.value(word.value) or MANY_RESULTS + 1) <= MANY_RESULTS
+            (self._parameters.value(few) or MANY_RESULTS + 1) <= MANY_RESULTS
             for _, call in self._calls_of(owner, self._entry_name(top))
-            for word in call.keywords
-            if word.arg == slow.few_by
+            for few in given_by_name(call, slow.few_by)
         )
 
     def _is_given_anew(self, owner: int, top: int, slow: SlowCall) -> bool:
@@ -353,8 +352,7 @@ def _sized(called: ast.Call, call: SlowCall) -> Iterator[ast.expr]:
     if not call.only_with:
         yield from given_to(called)
         return
-    yield from called.args[1:2]
-    yield from (word.value for word in called.keywords if word.arg == call.only_with)
+    yield from (*called.args[1:2], *given_by_name(called, call.only_with))
 
 
 def _mostly_holds(test: ast.expr) -> bool:

@@ -29,7 +29,7 @@ from rlprof.syntax.module import (
     SourceModule,
     variables_assigned,
 )
-from rlprof.syntax.nodes import arguments_of, assigned, with_variables
+from rlprof.syntax.nodes import arguments_of, assigned, calls_in, given_to, names_in, with_variables
 from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
 from rlprof.syntax.same_turn import Functions, Watched, together
 from rlprof.syntax.writes import is_changed
@@ -241,7 +241,7 @@ def _in_one_turn(asked: _Question, functions: Functions) -> Mapping[_Site, set[i
 
 def _is_bound_there(asked: ast.Call, statement: ast.stmt) -> bool:
     """Tell whether one of the names is a variable of a comprehension or of a lambda in the statement."""
-    names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+    names = names_in(asked)
     bound: set[str] = set()
     for node in ast.walk(statement):
         if isinstance(node, Comprehension):
@@ -253,12 +253,7 @@ def _is_bound_there(asked: ast.Call, statement: ast.stmt) -> bool:
 
 def _is_settled(told: ast.Call, module: SourceModule) -> bool:
     """Tell whether what a network is given is the same each time it is written so: nothing of it is drawn, or taken from somewhere."""
-    return all(
-        _computes(call, module)
-        for given in (*told.args, *(word.value for word in told.keywords))
-        for call in ast.walk(given)
-        if isinstance(call, ast.Call)
-    )
+    return all(_computes(call, module) for given in given_to(told) for call in calls_in(given))
 
 
 def _computes(call: ast.Call, module: SourceModule) -> bool:
@@ -273,7 +268,7 @@ def _made_of(asked: ast.Call, function: Function, module: SourceModule) -> ast.C
     """
     arguments = frozenset(arguments_of(function.node))
     for _ in range(_MOST_VARIABLES):
-        names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+        names = names_in(asked)
         made = {
             name: value
             for name in names - arguments
@@ -293,19 +288,18 @@ def _still_made_of(name: str, function: Function, module: SourceModule) -> ast.e
     # Two arrays that are made alike and then written to are two.
     if is_changed(module, function, ast.Name(name)):
         return None
-    read = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    read = names_in(value)
     later = [node for node in ast.walk(function.node) if getattr(node, "lineno", 0) >= value.lineno]
     stored = {
         node.id for node in later if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     stored |= {variable.id for each in changed_in_place(later) if (variable := chain(each)[0])}
-    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
-    is_computed = all(_computes(call, module) for call in calls)
+    is_computed = all(_computes(call, module) for call in calls_in(value))
     return value if is_computed and read.isdisjoint(stored) else None
 
 
 def _is_of_arguments(asked: ast.Call, function: Function, given: Mapping[str, ast.expr]) -> bool:
     """Tell whether all that it is made of is given by the caller, or is no variable of the function."""
     own = {*assigned_by(function), *arguments_of(function.node)}
-    names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+    names = names_in(asked)
     return (names & own) <= given.keys() - assigned_by(function)

@@ -120,7 +120,11 @@ class AskedAtLine:
             if isinstance(call, ast.Call) and may_be_network(call) and (callee or not defined(call))
         ]
         # What is given the answer of another one is what works on it.
-        inner = [call for call in calls if not any(_is_within(other, call) for other in calls)]
+        inner = [
+            call
+            for call in calls
+            if not any(other is not call and other in ast.walk(call) for other in calls)
+        ]
         asked: list[ast.expr] = [*found] or [call.func for call in inner]
         owners = {owner(call) for call in asked} | {ast.unparse(call) for call in asked}
         return cls(
@@ -129,10 +133,6 @@ class AskedAtLine:
             owners=frozenset(owners - {""}),
             calls=frozenset() if found else frozenset(map(id, inner)),
         )
-
-
-def _is_within(call: ast.Call, outer: ast.Call) -> bool:
-    return call is not outer and any(node is call for node in ast.walk(outer))
 
 
 def last_name_of(part: ast.AST) -> str:

@@ -221,7 +221,7 @@ def _indexing_lines(text: str) -> frozenset[int]:
         line
         for function in (module.functions if module else ())
         if last_name(function.qualname) == GETITEM and _indexes(function)
-        for line in range(function.first_line, function.last_line + 1)
+        for line in function.lines
     )
 
 

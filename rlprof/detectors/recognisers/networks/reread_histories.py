@@ -24,7 +24,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, calls_in, items_of
+from rlprof.syntax.nodes import assigned, calls_in, items_of, names_in
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -203,7 +203,7 @@ class RereadHistories(SteadySearch):
             return False
         (node, level), *above = at
         file, function = self.tree.frame(node).file, level.statement.function
-        names = {part.id for part in ast.walk(given) if isinstance(part, ast.Name)}
+        names = names_in(given)
         made = (
             (each.target, statement)
             for statement in level.module.of_function(function)
