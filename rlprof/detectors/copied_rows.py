@@ -22,7 +22,7 @@ from rlprof.model.profile import Profile
 from rlprof.source.histories import Level, handed_over
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import asked_network, value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name
 from rlprof.syntax.nodes import assigned_to, given_by_name, stores_of
 
@@ -250,12 +250,12 @@ class _AskedFor(NamedTuple):
 
 def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | None:
     """Return the variable that a network, or a chain of networks, is given, and nothing else; None where none is."""
-    calls = [node for node in statement.calls() if _is_network(node, known)]
+    calls = [call for call in statement.calls() if asked_network(call, known) is not None]
     for call in calls:
         chain: list[ast.expr] = [call]
         inner: ast.expr = call
         while isinstance(inner, ast.Call) and len(inner.args) == 1 and not inner.keywords:
-            if not _is_network(inner, known):
+            if asked_network(inner, known) is None:
                 break
             inner = inner.args[0]
             chain.append(inner)
@@ -264,11 +264,6 @@ def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | 
             others = [other for other in calls if other not in chain]
             return _AskedFor(inner.id, bool(others))
     return None
-
-
-def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    callee = value_of(call.func, known)
-    return callee is not None and callee.is_network
 
 
 def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.expr | None]:

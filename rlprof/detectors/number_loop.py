@@ -109,10 +109,6 @@ class NumberLoop:
 class NumberLoops(SteadySearch):
     """Looks for them in the steady phase."""
 
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        super().__init__(profile, lines)
-        self._parameters = Parameters(profile.sources, profile.run.command)
-
     def found(self) -> list[NumberLoop]:
         loops: dict[tuple[str, int], NumberLoop] = {}
         for node, _ in sorted(self.tree.self_costs()) if self.values else ():
@@ -125,7 +121,7 @@ class NumberLoops(SteadySearch):
             for turns in turns_at(module, frame.line):
                 known = self.values.between(frame.file, turns.lines)
                 table = table_turns(module, turns, known)
-                numbers = _Reading(turns, known, self._parameters, table).numbers()
+                numbers = _Reading(turns, known, self.parameters, table).numbers()
                 if numbers is not None:
                     if writes_to_a_view(module, frame.line, turns):
                         break

@@ -171,7 +171,6 @@ class RequestLoops(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._kinds = profile.wait_kinds
         self._tasks = PoolTasks(profile, lines)
         critical = [
             activity for activity in profile.activities if activity.is_critical and activity.is_main
@@ -197,7 +196,7 @@ class RequestLoops(SteadySearch):
             for node, cost in sorted(activity.tree.self_costs())
         )
         for node, idle_us, activity in waits:
-            kind = self._kinds.get(node)
+            kind = self.profile.wait_kinds.get(node)
             owner = self.lines.owner(node)
             if not idle_us or owner == NO_PARENT:
                 continue

@@ -141,6 +141,12 @@ def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
     return known.get(ast.unparse(expression))
 
 
+def asked_network(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
+    """Return the network that a call asks, where it was seen to be one; None for any other call."""
+    asked = value_of(call.func, known)
+    return asked if asked is not None and asked.is_network else None
+
+
 def _are_of(class_name: str, file: str, looks: Sequence[SeenValue]) -> bool:
     """Tell whether ``looks`` are at objects of a class of ``file``, or of one derived from it."""
 

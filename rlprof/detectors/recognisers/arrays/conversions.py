@@ -123,12 +123,17 @@ def find_conversions(
     )
 
 
+def statements_of(conversion: Conversion, module: SourceModule) -> Iterator[Statement]:
+    """Yield the statements on its lines; one over several of them as often."""
+    for line in conversion.lines:
+        yield from module.statements_at(line)
+
+
 def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str]:
     """Last names of calls in other statements on its lines: ``a = np.array(b); loss.backward()``."""
     return frozenset(
         called_name(node)
-        for line in conversion.lines
-        for statement in module.statements_at(line)
+        for statement in statements_of(conversion, module)
         for node in statement.calls()
     ).difference(conversion.calls)
 

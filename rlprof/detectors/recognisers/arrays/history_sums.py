@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there
-from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import parents
@@ -76,22 +75,11 @@ class HistorySum:
 class HistorySums(SteadySearch):
     """Looks for them in the steady phase."""
 
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        super().__init__(profile, lines)
-        self._known: dict[tuple[str, int], Statistic | None] = {}
-
     def found(self) -> list[HistorySum]:
-        found: dict[Line, HistorySum] = {}
-        for node in self.tree.hot_nodes() if self.values else ():
-            frame = self.tree.frame(node)
-            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
-                continue
-            statistic = self._statistic(frame)
-            if statistic is not None:
-                line = self.lines.line(node)
-                one = found.setdefault(line, HistorySum(line, statistic))
-                one.nodes |= {node, *self._below(node)}
-        return list(found.values())
+        found = self.causes_on_lines(self._sum) if self.values else []
+        for one in found:
+            one.nodes.update(below for node in [*one.nodes] for below in self._below(node))
+        return found
 
     def _below(self, node: int) -> Iterator[int]:
         """Yield the work of libraries of arrays there, and of a comprehension on the line."""
@@ -101,13 +89,11 @@ class HistorySums(SteadySearch):
             if frame.file == self.tree.frame(node).file and frame.function.endswith("expr>"):
                 yield from self.tree.subtree(child)
 
-    def _statistic(self, frame: Frame) -> Statistic | None:
-        key = (frame.file, frame.line)
-        if key not in self._known:
-            module = self.lines.module(frame.file)
-            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
-            self._known[key] = _read(module, frame.line, known) if module and known else None
-        return self._known[key]
+    def _sum(self, node: int, frame: Frame) -> HistorySum | None:
+        module = self.lines.module(frame.file)
+        known = self.values.between(frame.file, range(frame.line, frame.line + 1))
+        statistic = _read(module, frame.line, known) if module and known else None
+        return HistorySum(self.lines.line(node), statistic) if statistic is not None else None
 
 
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:

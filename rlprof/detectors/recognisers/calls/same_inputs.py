@@ -245,8 +245,7 @@ class SameInputs(SteadySearch):
 
     def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
         """The work, if its inputs were compared often enough and never changed."""
-        module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module else None
+        function = self.lines.function(frame)
         defaults = defaults_of(function.node.args) if function else {}
         is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value, defaults)
@@ -288,8 +287,7 @@ class SameInputs(SteadySearch):
         self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]
     ) -> PureWork | None:
         """A search of a map that stays the same from call to call, from another place each time."""
-        module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module and pure.keeps_arguments else None
+        function = self.lines.function(frame) if pure.keeps_arguments else None
         if function is None or not isinstance(function.node, ast.FunctionDef):
             return None
         changing = {

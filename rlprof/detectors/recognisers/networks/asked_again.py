@@ -17,7 +17,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.histories import Level
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrence import is_call_of
-from rlprof.source.values import value_of
+from rlprof.source.values import asked_network
 from rlprof.syntax.bound_inputs import arguments_given, only_value
 from rlprof.syntax.changed import chain, changed_in_place
 from rlprof.syntax.dependencies import assigned_by
@@ -127,9 +127,8 @@ class AskedAgainSearch(SteadySearch):
     def _functions(self) -> Functions:
         """The program's functions by their names."""
         found: dict[str, list[FunctionNode]] = defaultdict(list)
-        for file in self.profile.sources:
-            module = self.lines.module(file)
-            for function in module.functions if module is not None else ():
+        for module in self.lines.modules(self.profile.sources).values():
+            for function in module.functions:
                 found[function.node.name].append(function.node)
         return found
 
@@ -216,9 +215,7 @@ class AskedAgainSearch(SteadySearch):
     def _innermost(self, level: Level) -> Iterator[tuple[ast.Call, bool]]:
         """Yield the calls of networks in a statement that are given no answer of another one there, and whether there are more."""
         calls = [
-            call
-            for call in level.statement.calls()
-            if (value := value_of(call.func, level.known)) is not None and value.is_network
+            call for call in level.statement.calls() if asked_network(call, level.known) is not None
         ]
         for call in calls:
             if not any(other is not call and other in ast.walk(call) for other in calls):
