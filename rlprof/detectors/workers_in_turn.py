@@ -253,8 +253,7 @@ class RequestLoops(SteadySearch):
                     is_round = request.is_of(turns, module)
                     return self._told(frame.file, turns, container) if is_round else None
             function = module.function_at(frame.line)
-            parent = self.tree.nodes[node].parent
-            node = self.lines.owner(parent) if parent != NO_PARENT else NO_PARENT
+            node = self.lines.owner(self.tree.nodes[node].parent)
             if function is None or node == NO_PARENT or not request.is_of_one_worker:
                 return None
             frame = self.tree.frame(node)

@@ -112,6 +112,20 @@ def assigned_to(name: str, nodes: Iterable[ast.AST]) -> Iterator[Assigned]:
                 yield each
 
 
+def declared_elsewhere(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the variables that ``nodes`` declare to be none of the function's own: ``global`` and ``nonlocal``."""
+    return {
+        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
+    }
+
+
+def first_name(expression: ast.expr) -> ast.Name | None:
+    """Return the variable that an expression begins with: ``self`` of ``self.heads[0].value(h)``."""
+    while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call):
+        expression = expression.func if isinstance(expression, ast.Call) else expression.value
+    return expression if isinstance(expression, ast.Name) else None
+
+
 def reads_of(name: str, nodes: Iterable[ast.AST]) -> list[ast.Name]:
     """Return those of ``nodes`` that read a variable."""
     return _uses(name, nodes, ast.Load)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
-from rlprof.syntax.nodes import operands_of, reads_of
+from rlprof.syntax.nodes import declared_elsewhere, operands_of, reads_of
 
 FORMATTERS: Final = frozenset(
     {"str", "repr", "ascii", "format", "join", "array2string", "array_repr", "array_str"}
@@ -71,10 +71,7 @@ def _texts(value: ast.expr, results: _Results) -> Iterator[ast.expr]:
 def _is_left(name: str, function: Function, body: Sequence[Statement], results: _Results) -> bool:
     """Tell whether the variable is never read, or only to be returned to callers that drop it."""
     reads = reads_of(name, ast.walk(function.node))
-    if any(
-        isinstance(statement.node, ast.Global | ast.Nonlocal) and name in statement.node.names
-        for statement in body
-    ):
+    if name in declared_elsewhere(statement.node for statement in body):
         return False
     returned = [
         (position, count)
