@@ -18,7 +18,7 @@ from rlprof.source.lines import UserLines
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.changed import values_given
 from rlprof.syntax.module import SourceModule, Statement, called_name
-from rlprof.syntax.nodes import arguments_of, assigned
+from rlprof.syntax.nodes import arguments_of, assigned_to
 
 LONGER: Final = 10
 """Times that a search takes of what the lines which call its function take by themselves. To call one takes 0.05 µs or more, and to compare an element
@@ -71,12 +71,7 @@ def _is_a_list(container: ast.expr, statement: Statement, module: SourceModule) 
         case ast.Attribute(attr=name):
             given = [value for attribute, value in values_given(module) if attribute == name]
         case ast.Name(id=name) if not _is_a_parameter(name, statement):
-            given = [
-                each.value
-                for node in ast.walk(module.tree)
-                for each in assigned(node)
-                if isinstance(each.target, ast.Name) and each.target.id == name
-            ]
+            given = [each.value for each in assigned_to(name, ast.walk(module.tree))]
     return bool(given) and all(map(_makes_a_list, given))
 
 

@@ -21,7 +21,7 @@ from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
-from rlprof.syntax.nodes import calls_in, nodes_in, targets_of
+from rlprof.syntax.nodes import calls_in, names_in, nodes_in, targets_of
 
 LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
 """Functions that write weights into a network."""
@@ -126,11 +126,8 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
     for activity in activities:
         if activity.is_main:
             continue
-        inside: set[int] = set()
         tree = activity.tree
-        for node in tree.hot_nodes():
-            if tree.nodes[node].parent in inside or serves_queues(tree.frame(node)):
-                inside.add(node)
+        inside = tree.subtrees(tree.topmost(serves_queues))
         us = tree.cost_of(inside).busy_us
         found.all_us += us
         if activity.process in senders:
@@ -229,14 +226,8 @@ def _copies_a_network(call: ast.Call) -> bool:
 
 def _loaded_names(statements: list[Statement]) -> set[str]:
     """Variables that are loaded into a model."""
-    return {
-        name.id
-        for statement in statements
-        for call in statement.calls()
-        if called_name(call) in LOADS
-        for name in nodes_in(*call.args)
-        if isinstance(name, ast.Name)
-    }
+    calls = (call for statement in statements for call in statement.calls())
+    return names_in(*(given for call in calls if called_name(call) in LOADS for given in call.args))
 
 
 def _copies(calls: list[ast.Call]) -> bool:
@@ -271,10 +262,7 @@ def _is_model(node: ast.expr) -> bool:
 
 
 def _targets(statement: Statement) -> Iterator[str]:
-    for target in targets_of(statement.node):
-        for name in ast.walk(target):
-            if isinstance(name, ast.Name):
-                yield name.id
+    yield from names_in(*targets_of(statement.node))
 
 
 def _names_in(statement: Statement, networks: Collection[str]) -> set[str]:
