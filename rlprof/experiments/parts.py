@@ -8,6 +8,7 @@ from typing import Final
 
 from rlprof.experiments.base import PythonCallee
 from rlprof.model.activity import Component
+from rlprof.model.calltree import with_callees
 from rlprof.model.recording import NO_PARENT, Recording
 from rlprof.profile.components import (
     DATA,
@@ -56,10 +57,7 @@ def _entered(recording: Recording) -> dict[str, dict[tuple[str, str], tuple[int,
     nodes = recording.nodes
     own_us = recording.samples.us_by_node(len(nodes))
     parts = classify_components(nodes, recording.sources, own_us)
-    below_us = list(own_us)
-    for node in reversed(nodes):
-        if node.parent != NO_PARENT:
-            below_us[node.parent] += below_us[node.id]
+    below_us = with_callees(nodes, own_us)
     found: dict[str, dict[tuple[str, str], tuple[int, int]]] = {}
     for node in nodes:
         part = parts[node.id]
