@@ -13,7 +13,7 @@ from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch, calls_time
 from rlprof.detectors.recognisers.networks.recorded_graphs import computes_gradients
 from rlprof.device.blocking import is_launch
-from rlprof.device.host import HostThreads
+from rlprof.device.host import rows_around
 from rlprof.device.view import TraceView
 from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding
@@ -178,7 +178,7 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
     least = max(FEWEST_CHECKS, CHECKED * backward)
     if not backward or len(checks) < least:
         return
-    around = HostThreads(view.trace.ops).around(checks)
+    around = rows_around(view.trace.ops, checks)
     inside = sum(ops[0].name.startswith(_EVALUATES) for ops in around.values() if ops)
     if inside < least:
         return

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rlprof.recording.machine.procfs import has_signal
 from rlprof.runfile.reader import read_run
 from tests.live_processes import (
     DEADLINE_S,
@@ -273,16 +274,11 @@ def test_an_ignored_signal_ends_neither_recorder_nor_sampler(write, start):
             os.kill(pid, signum)
     os.kill(running.pid, signal.SIGTERM)
 
-    wait_until(lambda: not _waits_for(running.pid, signal.SIGTERM), "rlprof has the signals")
+    wait_until(
+        lambda: not has_signal(running.pid, signal.SIGTERM, b"ShdPnd"), "rlprof has the signals"
+    )
     assert children_named(running.pid, "austin") == samplers
     assert running.finish().code == 8
-
-
-def _waits_for(pid: int, signum: int) -> bool:
-    """Tell whether ``signum`` was sent to it and it has not taken it yet."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    pending = int(next(line for line in lines if line.startswith("ShdPnd:")).split()[1], 16)
-    return bool(pending >> (signum - 1) & 1)
 
 
 def test_ctrl_c_on_a_terminal_interrupts_the_target_once(write, terminal, tmp_path):
