@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from rlprof.syntax.module import receiver
 from rlprof.syntax.nodes import assigned, nodes_in, without_index
 
 
@@ -94,7 +95,7 @@ def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 def _handed(call: ast.Call) -> Iterator[tuple[ast.expr, ast.AST]]:
     """Yield the object of a method and what it is given, each of which may keep the others."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    owner = receiver(call)
     if owner is not None and _is_path(without_index(owner)):
         yield owner, call
     for argument in filter(_is_path, call.args):

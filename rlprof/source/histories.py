@@ -11,7 +11,14 @@ from typing import Final, NamedTuple
 from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
 from rlprof.syntax.bound_inputs import arguments_given, values_assigned
-from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
+from rlprof.syntax.module import (
+    PARSED_FILES,
+    Function,
+    SourceModule,
+    Statement,
+    called_name,
+    variables_assigned,
+)
 from rlprof.syntax.nodes import assigned, items_of
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
@@ -186,12 +193,9 @@ def _grows(text: str, level: Level) -> bool:
     if "." in text:
         return True
     loop = level.module.innermost_loop(level.statement.first_line)
-    nodes = [*ast.walk(loop)] if loop is not None else []
-    is_made = any(
-        isinstance(node, ast.Name) and node.id == text and isinstance(node.ctx, ast.Store)
-        for node in nodes
-    )
-    return not is_made and any(_adds_to(node) == text for node in nodes)
+    if loop is None or text in variables_assigned(loop):
+        return False
+    return any(_adds_to(node) == text for node in ast.walk(loop))
 
 
 def _is_joined_in_turn(name: str, level: Level) -> bool:
