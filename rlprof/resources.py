@@ -12,6 +12,10 @@ from typing import Final, NamedTuple
 
 from rlprof.errors import RlprofError, UsageError
 
+HOME: Final = "https://github.com/rlprof/rlprof"
+PAGES: Final = f"{HOME}/blob/main/docs"
+"""Folder in which the same pages are on the web."""
+
 _PACKAGE: Final = Path(__file__).resolve().parent
 _PAGE_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.md")
 _MESSAGE: Final = re.compile(r"^##(?P<name># \S+)?.*\n(?P<text>(?:(?!##).*\n)*)", re.MULTILINE)

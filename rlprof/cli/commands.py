@@ -37,8 +37,7 @@ from rlprof.cli.try_ import try_
 from rlprof.cli.verify import verify
 from rlprof.errors import EXIT_ERROR, MeasureError, RlprofError, RunFileError, UsageError
 from rlprof.libraries.step_sources import COUNTED_LIBRARIES
-
-ISSUES_URL: Final = "https://github.com/rlprof/rlprof/issues"
+from rlprof.resources import HOME
 
 _HELP = """Why reinforcement-learning training is slow, and what each fix is worth in steps per second.
 
@@ -261,7 +260,7 @@ def _run() -> None:
         traceback.print_exc()
         _say(
             f"\nThis is a bug in rlprof {rlprof.__version__}, not in your program. Please report it "
-            f"with the lines above:\n{ISSUES_URL}"
+            f"with the lines above:\n{HOME}/issues"
         )
         sys.exit(EXIT_ERROR)
 

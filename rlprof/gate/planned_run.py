@@ -12,7 +12,6 @@ from typing import Final
 
 from rlprof.errors import Failure, RlprofError
 from rlprof.gate.processes import (
-    GRACE_S,
     command_to_run,
     end_with,
     ending_all_without,
@@ -115,7 +114,7 @@ def main() -> None:
     tempfile.tempdir = str(run.folder)
     code, failure = 0, None
     try:
-        with ending_all_without(int(parent), GRACE_S):
+        with ending_all_without(int(parent)):
             ends = None if run.trains_s is None else EndAfter(run.trains_s)
             recorded = record(_settings(run), experimenter=ends)
         is_ended_by_us = ends is not None and ends.has_ended_it

@@ -278,12 +278,12 @@ def end_with(parent: int) -> None:
 
 
 @contextmanager
-def ending_all_without(parent: int, grace_s: float) -> Iterator[None]:
-    """Within: once ``parent`` is gone, what is below us has ``grace_s`` to end, and then is killed, and we end too.
+def ending_all_without(parent: int) -> Iterator[None]:
+    """Within: once ``parent`` is gone, what is below us has ``GRACE_S`` to end, and then is killed, and we end too.
 
     For what does not care for the SIGTERM that :func:`end_with` brings about.
     """
-    threading.Thread(target=_watch, args=(parent, grace_s), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     try:
         yield
     finally:
@@ -292,10 +292,10 @@ def ending_all_without(parent: int, grace_s: float) -> Iterator[None]:
             _kill_all_below()
 
 
-def _watch(parent: int, grace_s: float) -> None:
+def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK_FOR_PARENT_S)
-    time.sleep(grace_s)
+    time.sleep(GRACE_S)
     _kill_all_below()
     # Nobody waits for our answer, and whoever waits for the program in here may wait for ever.
     os._exit(exit_code_of_signal(signal.SIGTERM))

@@ -22,8 +22,6 @@ from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.json_report.values import Json
 from rlprof.renderers.sarif import (
-    HOME,
-    PAGES,
     TEXT_LIMIT,
     bases,
     fingerprint,
@@ -32,6 +30,7 @@ from rlprof.renderers.sarif import (
     sarif_log,
 )
 from rlprof.report.own_paths import as_uri, own_path
+from rlprof.resources import HOME, PAGES
 
 RATE_RULE: Final = "slower-than-base"
 COUNTER_RULE: Final = "counts-more-than-base"

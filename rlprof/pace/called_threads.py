@@ -25,8 +25,11 @@ LEAST_SEEN_US: Final = 500_000
 class _GivenWork(NamedTuple):
     """Work of native threads, or the part of it that a row is given (µs)."""
 
-    busy_us: int
-    cpu_us: int
+    busy_us: int = 0
+    cpu_us: int = 0
+
+    def plus(self, busy_us: int, cpu_us: int) -> _GivenWork:
+        return _GivenWork(self.busy_us + busy_us, self.cpu_us + cpu_us)
 
 
 def with_called_work(recording: Recording) -> Recording:
@@ -40,17 +43,13 @@ def with_called_work(recording: Recording) -> Recording:
         return recording
     given = _given(recording, native)
     samples = Samples()
-    of_thread: dict[tuple[int, int], _GivenWork] = defaultdict(lambda: _GivenWork(0, 0))
+    of_thread: dict[tuple[int, int], _GivenWork] = defaultdict(_GivenWork)
     for at, (window, thread, node, wall, idle, cpu) in enumerate(recording.samples.rows()):
         if thread in native:
             continue
-        work = given.get(at, _GivenWork(0, 0))
+        work = given.get(at, _GivenWork())
         samples.add(window, thread, node, wall, idle - work.busy_us, cpu + work.cpu_us)
-        if work.busy_us:
-            known = of_thread[window, thread]
-            of_thread[window, thread] = _GivenWork(
-                known.busy_us + work.busy_us, known.cpu_us + work.cpu_us
-            )
+        of_thread[window, thread] = of_thread[window, thread].plus(*work)
     return replace(
         recording,
         samples=samples,
@@ -89,7 +88,7 @@ def _native_threads(recording: Recording) -> Iterator[int]:
 
 def _given(recording: Recording, native: frozenset[int]) -> dict[int, _GivenWork]:
     """Return the work that each row is given, by its index."""
-    worked: dict[tuple[int, int], _GivenWork] = defaultdict(lambda: _GivenWork(0, 0))
+    worked: dict[tuple[int, int], _GivenWork] = defaultdict(_GivenWork)
     sleepers: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     in_engine: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     processes = {recording.threads[thread].process for thread in native}
@@ -99,8 +98,7 @@ def _given(recording: Recording, native: frozenset[int]) -> dict[int, _GivenWork
     for at, (window, thread, node, wall, idle, cpu) in enumerate(recording.samples.rows()):
         where = (window, recording.threads[thread].process)
         if thread in native:
-            known = worked[where]
-            worked[where] = _GivenWork(known.busy_us + wall - idle, known.cpu_us + cpu)
+            worked[where] = worked[where].plus(wall - idle, cpu)
         elif idle and where[1] in processes and of_engine[node]:
             in_engine[where].append((at, idle))
         # A thread that only sleeps waits for something outside: a server, a queue of a library's.

@@ -6,13 +6,23 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, compress
-from typing import Final
+from typing import Final, TypeVar
 
-from rlprof.model.recording import Recording, Samples, TorchWindow, Window
+from rlprof.model.recording import (
+    Counter,
+    Gauge,
+    Recording,
+    Samples,
+    ThreadClock,
+    TorchWindow,
+    Window,
+)
 
 MOST_CUT: Final = 0.3
 """Part of the run that may be left out. Of a run that hardly lasts longer than its windows more is
 lost by cutting than by keeping what they slowed."""
+
+_Row = TypeVar("_Row", ThreadClock, Counter, Gauge)
 
 
 def at_own_pace(recording: Recording) -> Recording:
@@ -54,6 +64,9 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
             return at_us
         return starts[last] - gone[last] if not kept[last] else at_us - gone[last]
 
+    def of_kept(rows: Iterable[_Row]) -> tuple[_Row, ...]:
+        return tuple(row._replace(window=new_id[row.window]) for row in rows if kept[row.window])
+
     return replace(
         recording,
         run=replace(recording.run, wall_us=moved(recording.run.wall_us)),
@@ -73,21 +86,9 @@ def _without(recording: Recording, cut: frozenset[int]) -> Recording:
             if kept[window.id]
         ),
         samples=_samples(recording.samples, kept, new_id),
-        clocks=tuple(
-            clock._replace(window=new_id[clock.window])
-            for clock in recording.clocks
-            if kept[clock.window]
-        ),
-        counters=tuple(
-            counter._replace(window=new_id[counter.window])
-            for counter in recording.counters
-            if kept[counter.window]
-        ),
-        gauges=tuple(
-            gauge._replace(window=new_id[gauge.window])
-            for gauge in recording.gauges
-            if kept[gauge.window]
-        ),
+        clocks=of_kept(recording.clocks),
+        counters=of_kept(recording.counters),
+        gauges=of_kept(recording.gauges),
         torch_windows=tuple(
             replace(window, begun_us=moved(window.begun_us), ended_us=moved(window.begun_us))
             for window in recording.torch_windows

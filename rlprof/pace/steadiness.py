@@ -177,13 +177,17 @@ def _mean_interval(rates: Sequence[float]) -> Interval | None:
 
 def lag_one_correlation(values: Sequence[float]) -> float:
     """Correlation of each value with the next; 0 for a constant series."""
+    deviations, spread = _deviations(values)
+    products: float = sum(map(mul, deviations, deviations[1:]))
+    return products / spread if spread else 0.0
+
+
+def _deviations(values: Sequence[float]) -> tuple[list[float], float]:
+    """The distance of each value from their mean, and the sum of their squares; 0 for a constant series."""
     mean = fmean(values)
     deviations = [value - mean for value in values]
     spread = sum(deviation * deviation for deviation in deviations)
-    if spread <= _ROUNDING * len(values) * mean * mean:
-        return 0.0
-    products: float = sum(map(mul, deviations, deviations[1:]))
-    return products / spread
+    return deviations, spread if spread > _ROUNDING * len(values) * mean * mean else 0.0
 
 
 def drift_of(segments: Sequence[Segment], *, spacing_us: int = 0) -> Drift | None:
@@ -257,10 +261,8 @@ def _cycle(rates: Sequence[float]) -> int:
     The highest peak of the autocorrelation after its first fall below zero, if it is high and
     there are at least three cycles.
     """
-    mean = fmean(rates)
-    deviations = [rate - mean for rate in rates]
-    spread = sum(deviation * deviation for deviation in deviations)
-    if spread <= _ROUNDING * len(rates) * mean * mean:
+    deviations, spread = _deviations(rates)
+    if not spread:
         return 1
     fallen = False
     best, cycle = _CYCLIC, 1

@@ -12,9 +12,8 @@ class SteadyGauges:
     """Gauges of the steady phase, by process."""
 
     def __init__(self, recording: Recording, steady: Span) -> None:
-        self._windows = recording.windows[steady.first : steady.last + 1]
-        self.wall_us = sum(window.length_us for window in self._windows)
-        self._lengths = {window.id: window.length_us for window in self._windows}
+        windows = recording.windows[steady.first : steady.last + 1]
+        self._lengths = {window.id: window.length_us for window in windows}
         self._values: dict[str, dict[int, dict[int, float]]] = {}
         for gauge in recording.gauges:
             if gauge.window in self._lengths:

@@ -71,7 +71,7 @@ def count_steps(recording: Recording) -> StepCounts:
         sources.discard(STEPS_RECOGNISED)
     name = source_of(recording, sources)
     if name is not None:
-        return _from_counters(recording, name, STEP_SOURCES[name])
+        return count_events(recording, name, STEP_SOURCES[name])
     printed = tuple(
         (gauge.window, gauge.value) for gauge in recording.gauges if gauge.name == OUTPUT_SPS
     )
@@ -103,12 +103,6 @@ def _are_of_passers_by(recording: Recording) -> bool:
 
 def count_events(recording: Recording, name: str, source: str) -> StepCounts:
     """The counts of one counter, like those of steps; without spans when it never counted."""
-    if not any(counter.name == name and counter.value > 0 for counter in recording.counters):
-        return StepCounts(source)
-    return _from_counters(recording, name, source)
-
-
-def _from_counters(recording: Recording, name: str, source: str) -> StepCounts:
     windows = recording.windows
     raw = _counts_of(recording, name)
     per_window, spans, sparse = {}, {}, set()

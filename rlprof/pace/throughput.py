@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median_high
 from typing import Final
 
 from rlprof.model.counters import BATCHES, UPDATES
@@ -116,10 +117,9 @@ def _as_printed(counts: StepCounts, found: RunPhases, windows: Sequence[Window])
 
 def _spread(rates: Sequence[float]) -> Interval | None:
     """Too few rates for an interval of their median: all of them."""
-    ordered = sorted(rates)
-    if len(ordered) < 2:
+    if len(rates) < 2:
         return None
-    return Interval(ordered[len(ordered) // 2], ordered[0], ordered[-1])
+    return Interval(median_high(rates), min(rates), max(rates))
 
 
 def _steps_in(counts: StepCounts, window: int) -> float:

@@ -88,6 +88,11 @@ class PriceBasis:
     """On full cores, the critical threads by themselves, where they hardly ever wait for others: theirs may be the
     time that counts, and not everybody's CPU time. The upper end of a price is the higher one."""
 
+    @property
+    def samples(self) -> float:
+        """How many samples shares of it rest on, by ``DESIGN_EFFECT``."""
+        return max(1.0, self.whole_us / max(1.0, self.interval_us)) / DESIGN_EFFECT
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -238,8 +243,7 @@ def _price_of_change(change: Remainder, measure: PriceBasis, sold: frozenset[int
 
 def _error_of(share: float, measure: PriceBasis) -> float:
     """Sampling and instrument error of a measured share, one side."""
-    samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
-    bounds = Range.of_share(share, samples)
+    bounds = Range.of_share(share, measure.samples)
     spread = (bounds.high - bounds.low) / 2
     return sqrt(spread**2 + _instrument_error(share, measure) ** 2)
 
@@ -249,13 +253,10 @@ def _observed_share(claimed_us: float, measure: PriceBasis, own: frozenset[int])
     seen = min(1.0, claimed_us / measure.whole_us)
     unlocated_us = measure.tree.cost_of(measure.unlocated - own).busy_us
     most = min(1.0, (claimed_us + unlocated_us) / measure.least_us)
-    samples = max(1.0, measure.whole_us / max(1.0, measure.interval_us)) / DESIGN_EFFECT
-    low = seen - sqrt(
-        (seen - Range.of_share(seen, samples).low) ** 2 + _instrument_error(seen, measure) ** 2
-    )
-    high = most + sqrt(
-        (Range.of_share(most, samples).high - most) ** 2 + _instrument_error(most, measure) ** 2
-    )
+    below = seen - Range.of_share(seen, measure.samples).low
+    above = Range.of_share(most, measure.samples).high - most
+    low = seen - sqrt(below**2 + _instrument_error(seen, measure) ** 2)
+    high = most + sqrt(above**2 + _instrument_error(most, measure) ** 2)
     ceiling = measure.tree.total.wall_us / measure.least_us
     return Range(max(0.0, low), min(1.0, ceiling, high))
 

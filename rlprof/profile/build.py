@@ -22,7 +22,7 @@ from rlprof.model.calltree import CallTree, Cost
 from rlprof.model.crash import Hang
 from rlprof.model.gauges import VOLUNTARY_SWITCHES
 from rlprof.model.profile import Critical, Phase, PhaseKind, Profile
-from rlprof.model.recording import NO_PARENT, Recording
+from rlprof.model.recording import Recording
 from rlprof.pace.hangs import ENDLESS, is_after_a_death, waited_by_thread
 from rlprof.pace.load import host_load
 from rlprof.pace.pace import Pace, measure_pace
@@ -74,16 +74,15 @@ def build_profile(recording: Recording, pace: Pace | None = None) -> Profile:
 
 
 def _name_nodes(draft: Draft) -> None:
-    """Note what each node waits for, and which part of training it is."""
+    """Note which part of training each node is."""
     recording = draft.recording
-    draft.wait_kinds = draft.pace.wait_kinds
     time_us = recording.samples.us_by_node(len(recording.nodes))
     draft.parts = classify_components(recording.nodes, recording.sources, time_us)
 
 
 def _find_critical_threads(draft: Draft) -> None:
     recording, pace = draft.recording, draft.pace
-    draft.threads = sum_threads(recording, pace.steady, pace.importing, draft.wait_kinds)
+    draft.threads = sum_threads(recording, pace.steady, pace.importing, pace.wait_kinds)
     mains = find_critical_threads(recording, pace.counts, pace.found, pace.times)
     draft.critical = with_threads_awake(mains, recording, draft.threads)
     draft.load = host_load(recording, pace.steady)
@@ -103,7 +102,7 @@ def _name_processes(draft: Draft) -> None:
     process_of = [thread.process for thread in recording.threads]
     draft.roles = roles_by_work(
         process_roles(recording.processes, draft.working or draft.pace.counts.spans.keys()),
-        process_components(draft.threads.costs, process_of, draft.wait_kinds, draft.parts),
+        process_components(draft.threads.costs, process_of, draft.pace.wait_kinds, draft.parts),
         updates={process for process, named in counts.items() if named.get("updates")},
         # At any time: workers of a vector environment are counted for their first step alone.
         steps={counter.process for counter in recording.counters if counter.name in OWN_ENVS},
@@ -136,7 +135,7 @@ def _weigh_steady_time(draft: Draft) -> None:
         if draft.load.saturated:
             costs = cpu_costs(folded.critical, folded.helping)
         else:
-            costs = wall_costs(folded.critical, folded.helping, draft.wait_kinds)
+            costs = wall_costs(folded.critical, folded.helping, draft.pace.wait_kinds)
     draft.steady = CallTree(draft.recording.nodes, costs)
     draft.described = describe_critical(
         draft.recording, draft.critical, draft.pace.times, costs, draft.load
@@ -155,7 +154,7 @@ def _describe_waits(draft: Draft) -> None:
         draft.load,
         draft.roles,
         recording.processes,
-        find_sleeper(draft.activities, draft.waits, draft.wait_kinds, recording.sources),
+        find_sleeper(draft.activities, draft.waits, draft.pace.wait_kinds, recording.sources),
     )
 
 
@@ -175,7 +174,7 @@ def _part_steady_time(draft: Draft) -> None:
             draft.described.wall_us,
             load,
             steps,
-            {**draft.wait_kinds, **dict.fromkeys(for_the_gil, WaitKind.GIL)},
+            {**draft.pace.wait_kinds, **dict.fromkeys(for_the_gil, WaitKind.GIL)},
             draft.parts,
             has_ceilings=has_ceilings,
         ),
@@ -219,7 +218,7 @@ def _profile(draft: Draft) -> Profile:
         node_roles=_node_roles(draft.folded.seen_by),
         activities=draft.activities,
         waits=draft.waits,
-        wait_kinds=draft.wait_kinds,
+        wait_kinds=pace.wait_kinds,
         parts=draft.parts,
         load=draft.load,
         bound=draft.bound,
@@ -287,7 +286,6 @@ class Draft:
 
     recording: Recording
     pace: Pace
-    wait_kinds: Mapping[int, WaitKind] = field(default_factory=dict)
     parts: Sequence[str] = ()
     """The part of training of each node, by its number."""
     critical: CriticalThreads = field(init=False)
@@ -345,10 +343,6 @@ def _place(recording: Recording, thread: int, stretch: Span, kinds: Mapping[int,
         if of == thread and stretch.first <= window <= stretch.last:
             waited[node] += wall if kinds.get(node) is WaitKind.POLL else idle
     tree = CallTree(recording.nodes, {node: Cost(us, us, 0) for node, us in waited.items() if us})
-    lines = UserLines(tree, recording.sources)
-    by_line: dict[Line, float] = defaultdict(float)
-    for node, cost in tree.self_costs():
-        owner = lines.owner(node)
-        if owner != NO_PARENT:
-            by_line[lines.line(owner)] += cost.wall_us
+    times = ((node, cost.wall_us) for node, cost in tree.self_costs())
+    by_line = UserLines(tree, recording.sources).times(times)
     return heaviest_line(by_line) if by_line else _NOWHERE

@@ -243,13 +243,11 @@ def _of_yours(frame: Frame, sources: Mapping[str, str]) -> str:
 def _is_stepped_and_reset(frame: Frame, sources: Mapping[str, str]) -> bool:
     """Tell whether the class has both methods: an optimizer or a scheduler has the one, a metric the other."""
     module = parse(sources[frame.file]) if frame.file in sources else None
-    function = module.function_at(frame.line) if module else None
-    if module is None or function is None or not function.class_name:
+    name = _class_at(frame, sources)
+    if module is None or not name:
         return False
-    names = {
-        other.node.name for other in module.functions if other.class_name == function.class_name
-    }
-    return names >= {"step", "reset"}
+    methods = {method.node.name for method in module.functions if method.class_name == name}
+    return methods >= {"step", "reset"}
 
 
 def _class_at(frame: Frame, sources: Mapping[str, str]) -> str:

@@ -145,9 +145,7 @@ def place_threads(
         serves = roles.get(thread.process) in SERVICES
         # Threads beside a critical one may be what it waits for: a pool, an executor.
         beside = thread.process in working
-        helps = found.steady is not None and (
-            all_threads_help or ((thread.is_main or beside) and not serves)
-        )
+        helps = all_threads_help or ((thread.is_main or beside) and not serves)
         if helps and found.steady is not None:
             for cell in range(start + found.steady.first, start + found.steady.last + 1):
                 if places[cell] != TimeTree.START_UP:

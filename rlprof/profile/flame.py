@@ -21,7 +21,6 @@ from rlprof.model.recording import (
     NO_STACK_FUNCTION,
     Frame,
     Node,
-    Process,
     Recording,
     Thread,
 )
@@ -117,7 +116,9 @@ def _selected_threads(
     recording: Recording, roles: Mapping[int, str], selection: FlameSelection
 ) -> set[int]:
     processes = {
-        p.id for p in recording.processes if _is_wanted_process(p, roles[p.id], selection.process)
+        p.id
+        for p in recording.processes
+        if _is_wanted(selection.process, p.pid, f"{roles[p.id]} {' '.join(p.argv)}")
     }
     if selection.process is not None and not processes:
         names = [
@@ -128,7 +129,7 @@ def _selected_threads(
     threads = {
         t.id
         for t in recording.threads
-        if t.process in processes and _is_wanted_thread(t, selection.thread)
+        if t.process in processes and _is_wanted(selection.thread, t.tid, t.name)
     }
     if selection.thread is not None and not threads:
         names = [f"{t.name} ({t.tid})" for t in recording.threads if t.process in processes]
@@ -136,17 +137,12 @@ def _selected_threads(
     return threads
 
 
-def _is_wanted_process(process: Process, role: str, wanted: str | None) -> bool:
-    if wanted is None or wanted == str(process.pid):
+def _is_wanted(wanted: str | None, number: int, text: str) -> bool:
+    """Tell whether a selection means the process or thread of this ``number``, of which ``text`` tells."""
+    if wanted is None or wanted == str(number):
         return True
     # A number means a pid: "10" must not also select "--workers 10".
-    return not wanted.isdigit() and wanted in f"{role} {' '.join(process.argv)}"
-
-
-def _is_wanted_thread(thread: Thread, wanted: str | None) -> bool:
-    if wanted is None or wanted == str(thread.tid):
-        return True
-    return not wanted.isdigit() and wanted in thread.name
+    return not wanted.isdigit() and wanted in text
 
 
 def _costs(

@@ -58,9 +58,10 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
     own = {process: _shared_out(series, pss.get(process, {})) for process, series in rss.items()}
     sums = _sum_up(own)
     peak_window = max(sums, key=lambda window: (sums[window], -window))
-    processes = _processes(recording, profile, steady, rss, pss)
+    its_own = _without_windows(recording, rss)
+    processes = _processes(recording, profile, steady, rss, pss, its_own)
     # Not of what is shared out: that changes with processes outside of the run that map the same files.
-    trend = _trend(_sum_up(without_windows(recording, rss)), steady)
+    trend = _trend(_sum_up(its_own), steady)
     is_growing = any(process.growth is not None for process in processes)
     available = _by_process(recording, names.HOST_MEMORY_AVAILABLE_BYTES).get(0, {})
     return MemoryView(
@@ -70,7 +71,7 @@ def measure_memory(recording: Recording, profile: Profile) -> MemoryView | None:
         trend=trend,
         is_growing=is_growing and _is_clear(trend, profile.steady_us),
         bytes_per_step=_per_step(trend, profile),
-        lines=_grown_lines(growth_without_windows(recording, rss), profile, _growing(processes)),
+        lines=_grown_lines(_growth_without_windows(recording, rss), profile, _growing(processes)),
         available_bytes=_last(available, steady),
     )
 
@@ -145,17 +146,17 @@ def _processes(
     steady: Sequence[Window],
     rss: _Memory,
     pss: _Memory,
+    its_own: _Memory,
 ) -> tuple[ProcessMemory, ...]:
     peaks = _by_process(recording, names.PEAK_RSS_BYTES)
     virtual = _by_process(recording, names.VIRTUAL_BYTES)
-    own = without_windows(recording, rss)
     found = [
         ProcessMemory(
             process=process,
             role=profile.process_roles.get(process, ""),
             peak_rss_bytes=max([*series.values(), *peaks.get(process, {}).values()]),
             peak_pss_bytes=max(pss.get(process, {}).values(), default=None),
-            trend=_trend(own.get(process, {}), steady),
+            trend=_trend(its_own[process], steady),
             virtual_trend=_trend(virtual.get(process, {}), steady),
         )
         for process, series in rss.items()
@@ -231,7 +232,7 @@ def _heaviest(
     )
 
 
-def without_windows(recording: Recording, rss: Mapping[int, Series]) -> dict[int, Series]:
+def _without_windows(recording: Recording, rss: _Memory) -> dict[int, Series]:
     """Resident memory by process as it would have been: what was taken across a window of torch's
     profiler is taken off all that comes after. What the program itself took meanwhile goes with it.
     """
@@ -245,9 +246,7 @@ def without_windows(recording: Recording, rss: Mapping[int, Series]) -> dict[int
     }
 
 
-def growth_without_windows(
-    recording: Recording, rss: Mapping[int, Series]
-) -> tuple[MemoryGrowth, ...]:
+def _growth_without_windows(recording: Recording, rss: _Memory) -> tuple[MemoryGrowth, ...]:
     """The growth by node less what windows took: off the places in torch that grew most, for a window
     begins and ends in the optimizer and its memory is taken by operations.
     """
@@ -267,7 +266,7 @@ def growth_without_windows(
     return tuple(rows)
 
 
-def _taken(recording: Recording, rss: Mapping[int, Series]) -> dict[int, list[tuple[int, float]]]:
+def _taken(recording: Recording, rss: _Memory) -> dict[int, list[tuple[int, float]]]:
     """(first window after it, bytes) of each window of the profiler that left memory behind."""
     found: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for torch_window in recording.torch_windows:

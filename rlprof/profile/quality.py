@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
-from rlprof.model.profile import Critical, Drift, PhaseKind, Profile
+from rlprof.model.profile import Drift, PhaseKind, Profile
 from rlprof.model.recording import Note, Process, Recording
 from rlprof.pace.steadiness import Segment, clear_fall
 from rlprof.pace.throughput import paused_windows
@@ -132,13 +131,13 @@ def _probe_lost(recording: Recording, _: Profile) -> Note | None:
 
 
 def _torn(_: Recording, profile: Profile) -> Note | None:
-    critical: Critical = profile.critical
-    if critical.torn_share <= _TORN or _is_mostly_asleep(profile):
+    share = profile.critical.torn_share
+    if share <= _TORN or _is_mostly_asleep(profile):
         return None
     return Note(
         "warning",
         "torn-stacks",
-        f"For {percent(critical.torn_share)} of the busy time no whole stack was read, so the "
+        f"For {percent(share)} of the busy time no whole stack was read, so the "
         "line is unknown: upper prices include it, lower prices do not.",
     )
 
@@ -213,13 +212,12 @@ def _drifts(recording: Recording, profile: Profile) -> Note | None:
         return None
     direction = "fell" if drift.change < 0 else "rose"
     unit = f"{profile.throughput.unit} per second"
-    note = Note(
-        "info",
+    return Note(
+        "warning" if drift.is_by_factors else "info",
         "throughput-drifts",
         f"The {unit} {direction} from {count(drift.first)} to {count(drift.last)} between the first and the last "
         f"third of the steady phase{_rate_beside(profile, drift, ': ')}.",
     )
-    return replace(note, level="warning") if drift.is_by_factors else note
 
 
 def _rate_beside(profile: Profile, drift: Drift, mark: str) -> str:

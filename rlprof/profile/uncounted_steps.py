@@ -19,9 +19,9 @@ def steps_in_a_function(recording: Recording, profile: Profile) -> Note | None:
     functions = {(value.file, value.function): value.line for value in recording.values}
     for (file, function), line in sorted(functions.items()):
         module = parse(recording.sources.get(file, ""))
-        around = module.function_at(line) if module is not None else None
         if module is None:
             continue
+        around = module.function_at(line)
         known = values.within(file, function)
         for step in functions_that_step(module, around.first_line if around else 0):
             reward, over = (known.get(text) for text in (step.reward, step.over))

@@ -139,7 +139,7 @@ def _mostly(nodes: Sequence[Node], chosen: Collection[int], total_us: Sequence[i
         above = nodes[parent].frame if parent != NO_PARENT else None
         if above is None or (above.file, above.line) != line:
             whole_us[line] += total_us[number]
-    within = _times_above(nodes, _topmost(nodes, chosen), total_us) if chosen else {}
+    within = _times_above(nodes, _topmost(nodes, chosen), total_us)
     return {
         (file, line)
         for file, lines in within.items()

@@ -12,7 +12,6 @@ from rlprof.libraries.known import files_of
 from rlprof.model.activity import FOR_OTHERS, Activity, WaitKind
 from rlprof.model.finding import Location
 from rlprof.model.profile import PhaseKind, Profile
-from rlprof.model.recording import NO_PARENT
 from rlprof.profile.components import LEARNING
 from rlprof.profile.roles import (
     DATA_LOADER,
@@ -188,11 +187,12 @@ def busiest_lines(loads: Collection[Workload], profile: Profile) -> tuple[Locati
     weights: dict[Line, float] = defaultdict(float)
     wall_us = sum(workload.main.wall_us for workload in loads)
     for load in loads:
-        lines = UserLines.of(profile, load.main.tree)
-        for node, cost in load.main.tree.self_costs():
-            polls = profile.wait_kinds.get(node) is WaitKind.POLL
-            owner = lines.owner(node) if cost.busy_us and not polls else NO_PARENT
-            if owner != NO_PARENT:
-                weights[lines.line(owner)] += cost.busy_us
+        worked = (
+            (node, cost.busy_us)
+            for node, cost in load.main.tree.self_costs()
+            if profile.wait_kinds.get(node) is not WaitKind.POLL
+        )
+        for line, us in UserLines.of(profile, load.main.tree).times(worked).items():
+            weights[line] += us
     lines = UserLines.of(profile)
     return lines.locations(weights, wall_us)[:SHOWN_LINES] if weights else ()

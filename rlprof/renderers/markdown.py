@@ -28,6 +28,7 @@ from rlprof.report.wording.run import (
     waits_for_cores,
     with_its_wait,
 )
+from rlprof.resources import PAGES
 
 MOST_CHARACTERS: Final = 60_000
 """Most characters of a document: GitHub refuses comments of more than 65 536."""
@@ -35,7 +36,6 @@ MOST_CHARACTERS: Final = 60_000
 _ROOM_FOR_REMARKS: Final = 300
 """Part of those characters, for the sentence that says what was left out."""
 
-PAGES: Final = "https://github.com/rlprof/rlprof/blob/main/docs"
 
 _MOST_ROWS: Final = 20
 _MOST_HOT_LINES: Final = 5

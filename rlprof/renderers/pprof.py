@@ -127,7 +127,7 @@ class StringTable:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def encoded(self) -> bytes:
-        return b"".join(text_field(6, text) for text in self._numbers)
+        return b"".join(bytes_field(6, text.encode()) for text in self._numbers)
 
 
 class Locations:
@@ -204,10 +204,6 @@ def packed_field(field: int, values: Iterable[int]) -> bytes:
 
 def bytes_field(field: int, content: bytes) -> bytes:
     return varint(field << 3 | _LENGTH) + varint(len(content)) + content
-
-
-def text_field(field: int, value: str) -> bytes:
-    return bytes_field(field, value.encode())
 
 
 RENDERER: Final = Renderer(

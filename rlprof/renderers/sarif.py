@@ -19,11 +19,9 @@ from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report.values import Json, as_json_text
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
-from rlprof.resources import detector_page
+from rlprof.resources import HOME, PAGES, detector_page
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-HOME: Final = "https://github.com/rlprof/rlprof"
-PAGES: Final = f"{HOME}/blob/main/docs"
 
 WORTH_A_WARNING: Final = 0.05
 """Share of the time, saved for sure: what saves less, or may save nothing, is a note."""

@@ -58,10 +58,7 @@ def _calls(modules: Mapping[str, SourceModule]) -> dict[str, list[_Call]]:
 
 
 def _name_of(function: Function | None) -> str:
-    if function is None:
-        return ""
-    # One makes an object by the name of its class.
-    return function.class_name if function.node.name == "__init__" else function.node.name
+    return "" if function is None else function.called_by
 
 
 def _ways_to(

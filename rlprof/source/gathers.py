@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.source.timed_waits import limited_lines
+from rlprof.source.waiting import CLOCKS
 from rlprof.syntax.module import (
     PARSED_FILES,
     Loop,
@@ -17,7 +18,6 @@ from rlprof.syntax.module import (
 )
 from rlprof.syntax.nodes import calls_in, lines_of, nodes_in
 
-_CLOCKS: Final = frozenset({"time", "monotonic", "perf_counter", "perf_counter_ns", "monotonic_ns"})
 _TAKES: Final = frozenset({"get", "recv", "poll", "wait"})
 """Names of methods that wait for what others send."""
 
@@ -73,5 +73,5 @@ def _goes_on(loop: Loop, line: int) -> bool:
         isinstance(node, ast.Break | ast.Return | ast.Raise) for node in nodes_in(*handlers)
     )
     tests = [node.test for node in nodes_in(loop) if isinstance(node, ast.If | ast.While)]
-    has_clock = any(called_name(call) in _CLOCKS for call in calls_in(*tests))
+    has_clock = any(called_name(call) in CLOCKS for call in calls_in(*tests))
     return bool(handlers) and not leaves and not has_clock

@@ -285,7 +285,7 @@ def started_package(tree: CallTree) -> str:
 
 def _only_passes_on(frame: Frame, package: str) -> bool:
     if origin(frame) is Origin.YOURS:
-        return frame.file.startswith("<") or is_console_script(frame)
+        return _is_wrapping(frame)
     return not package or _is_launcher(package)
 
 

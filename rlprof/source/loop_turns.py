@@ -9,7 +9,7 @@ from typing import Final
 from rlprof.source.tensors import Tensors
 from rlprof.syntax.loop_elements import elements
 from rlprof.syntax.module import Loop, Statement, called_name, variables_assigned, variables_read
-from rlprof.syntax.nodes import assigned, calls_in, names_in, targets_of
+from rlprof.syntax.nodes import assigned, calls_in, names_in, targets_given
 
 _EXTREMES: Final = frozenset({"max", "min", "maximum", "minimum"})
 
@@ -220,7 +220,7 @@ def _read(statement: Statement) -> set[str]:
 
 
 def _written(node: ast.stmt) -> set[str]:
-    targets = [node.target] if isinstance(node, ast.AugAssign | ast.For) else targets_of(node)
+    targets = [node.target] if isinstance(node, ast.For) else targets_given(node)
     return variables_assigned(*targets)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
@@ -50,15 +50,7 @@ class Parameters:
 
     def value(self, expression: ast.expr | None) -> int | None:
         """Return what ``expression`` comes to: a number, a known name, or a product of such."""
-        if isinstance(expression, ast.Constant):
-            return _whole(expression)
-        if isinstance(expression, ast.Call) and called_name(expression) == "int":
-            return self.value(expression.args[0]) if expression.args else None
-        if isinstance(expression, ast.BinOp):
-            left, right = self.value(expression.left), self.value(expression.right)
-            return _combined(expression.op, left, right)
-        name = _name(expression)
-        return self.named(name) if name else None
+        return _number(expression, self.named)
 
     def named(self, *names: str) -> int | None:
         """The value of the first of ``names`` that has one."""
@@ -113,11 +105,8 @@ def _parameters_by_position(module: SourceModule) -> dict[str, list[str]]:
     """Parameters of the file's functions, by the names that these are called by; of several of one name none."""
     found: dict[str, list[list[str]]] = defaultdict(list)
     for function in module.functions:
-        node = function.node
-        names = positional_of(node)
-        is_made = node.name == "__init__"
-        called = function.class_name.rpartition(".")[2] if is_made else node.name
-        found[called].append(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+        names = positional_of(function.node)
+        found[function.called_by].append(names[1:] if names[:1] in (["self"], ["cls"]) else names)
     return {called: several[0] for called, several in found.items() if len(several) == 1}
 
 
@@ -169,15 +158,19 @@ def _named_by_call(call: ast.Call) -> Iterator[tuple[_Source, str, ast.expr | No
         yield _Source.CALL, keyword.arg or "", keyword.value
 
 
-def _number(expression: ast.expr | None) -> int | None:
-    """``expression`` where it is made of numbers alone: ``64``, ``1e6``, ``2 ** 15``, ``4 * 128``."""
+def _number(
+    expression: ast.expr | None, named: Callable[[str], int | None] = lambda _name: None
+) -> int | None:
+    """``expression`` where it is made of numbers, ``64``, ``1e6``, ``2 ** 15``, ``4 * 128``, and of names that are ``named`` one."""
     if isinstance(expression, ast.Constant):
         return _whole(expression)
     if isinstance(expression, ast.Call) and called_name(expression) == "int" and expression.args:
-        return _number(expression.args[0])
+        return _number(expression.args[0], named)
     if isinstance(expression, ast.BinOp):
-        return _combined(expression.op, _number(expression.left), _number(expression.right))
-    return None
+        left, right = _number(expression.left, named), _number(expression.right, named)
+        return _combined(expression.op, left, right)
+    name = _name(expression)
+    return named(name) if name else None
 
 
 def _combined(operator: ast.operator, left: int | None, right: int | None) -> int | None:

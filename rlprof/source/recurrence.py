@@ -27,7 +27,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_assigned,
 )
-from rlprof.syntax.nodes import arguments_of, given_to, nodes_in, positional_of, targets_of
+from rlprof.syntax.nodes import arguments_of, given_to, nodes_in, positional_of, targets_given
 
 ForLoop = ast.For | ast.AsyncFor
 
@@ -118,14 +118,14 @@ def _of_turns_before(levels: Sequence[CallingFunction], loop: ForLoop) -> set[st
     """Return the variables, attributes and containers that a turn has of the one before."""
     body = _statements(levels[0].module, loop)
     # What a turn writes before it reads it, it has of itself: who follows its statements in order sees that.
-    assigned = (variables_assigned(*_targets(inner.node)) for inner in body)
+    assigned = (variables_assigned(*targets_given(inner.node)) for inner in body)
     found = set(carried(body)).union(*assigned)
     inside = list(body)
     for level in levels[1:]:
         function = level.module.function_at(level.line)
         inside += level.module.of_function(function)
     for statement in inside:
-        for target in _targets(statement.node):
+        for target in targets_given(statement.node):
             found.update(
                 ast.unparse(attribute)
                 for attribute in ast.walk(target)
@@ -372,7 +372,3 @@ def _may_be_left_out(statements: Iterable[Statement], target: Statement | None) 
             inside = list(nodes_in(*branch))
             if target is None or not any(inner is target.node for inner in inside):
                 yield from (id(inner) for inner in inside if isinstance(inner, ast.stmt))
-
-
-def _targets(node: ast.stmt) -> list[ast.expr]:
-    return [node.target] if isinstance(node, ast.AugAssign) else targets_of(node)

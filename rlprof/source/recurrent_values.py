@@ -7,7 +7,7 @@ from enum import IntEnum
 from math import prod
 from typing import Final, NamedTuple
 
-from rlprof.source.value import Value
+from rlprof.source.value import Value, shape_of
 
 _MODULE: Final = "torch.nn.modules.rnn."
 
@@ -28,8 +28,7 @@ def state_shape(value: Value) -> tuple[int, ...]:
     """Shape of a state: a tensor, or the first of a pair; empty for what is neither."""
     if value.type == "torch.Tensor":
         return value.shape or ()
-    text = value.fields.get("first.shape", "") if value.items == "torch.Tensor" else ""
-    return tuple(int(size) for size in text.split(",")) if text else ()
+    return shape_of(value.fields, "first.") or () if value.items == "torch.Tensor" else ()
 
 
 def step_work(state: Value) -> int:

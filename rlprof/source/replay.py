@@ -34,7 +34,7 @@ from rlprof.syntax.module import (
     parse,
     receiver,
 )
-from rlprof.syntax.nodes import calls_in, names_in, nodes_in
+from rlprof.syntax.nodes import calls_in, names_in
 
 _BY_ROW: Final = frozenset({"cat", "stack"})
 """Functions of torch: a tensor for each transition costs several times what an array or a tuple does."""
@@ -145,9 +145,7 @@ class _DrawnVariables:
         part = self._part(statement)
         node = statement.node
         if isinstance(node, ast.Assign):
-            names = {
-                target.id for target in nodes_in(*node.targets) if isinstance(target, ast.Name)
-            }
+            names = names_in(*node.targets)
             if self.is_drawn(node.value):
                 self._names |= names
             else:
@@ -264,7 +262,7 @@ def _is_random_element(node: ast.expr) -> bool:
     """``data[random.randrange(len(data))]``, ``random.choice(memory)``: one transition."""
     if isinstance(node, ast.Call):
         chosen = called_name(node) == "choice" and len(node.args) == 1 and not node.keywords
-        from_random = isinstance(node.func, ast.Attribute) and own_name(node.func.value) == "random"
+        from_random = own_name(receiver(node)) == "random"
         return chosen and from_random and bool(_MEMORY.search(own_name(node.args[0])))
     if not isinstance(node, ast.Subscript):
         return False

@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.source.draws import APPENDS, MAKERS, RECKONING, appended_to, draws_indices, makes_array
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.nodes import assigned, calls_in, given_by_name, names_in, nodes_in
+from rlprof.syntax.nodes import assigned, calls_in, given_by_name, names_in
 
 _WHOLE_NUMBERS: Final = frozenset({"integers", "randint", "randrange"})
 
@@ -32,11 +32,10 @@ def row_loops(statements: list[Statement]) -> Iterator[range]:
             continue
         inside = list(ast.walk(node))
         places = {
-            target.id
+            name
             for part in inside
             if isinstance(part, ast.Assign) and _draws_one(part.value)
-            for target in nodes_in(*part.targets)
-            if isinstance(target, ast.Name)
+            for name in names_in(*part.targets)
         }
         takes = _takes_rows(node, drawn) or any(
             isinstance(part, ast.Subscript) and not places.isdisjoint(names_in(part.slice))

@@ -219,12 +219,10 @@ def sums_at(module: SourceModule, line: int) -> Iterator[TableSum]:
 
 
 def _sum_of(module: SourceModule, loop: ast.For) -> TableSum | None:
-    lines = lines_of(loop)
-    one = TableSum(loop.iter, frozenset(variables_assigned(loop.target)), lines)
+    one = TableSum(loop.iter, frozenset(variables_assigned(loop.target)), lines_of(loop))
     if loop.orelse or not all(map(one.takes, loop.body)) or not one.is_weighted:
         return None
-    turn = [each for each in module.statements if loop.lineno < each.first_line <= lines[-1]]
-    return None if carried(turn) or _reads_sums(loop) else one
+    return None if carried(module.inside(loop)) or _reads_sums(loop) else one
 
 
 def _reads_sums(loop: ast.For) -> bool:

@@ -162,7 +162,7 @@ def _loops(module: SourceModule) -> Iterator[tuple[str, Loop, list[Statement]]]:
     """Yield the loops, and the comprehensions as if they were written as such, with their functions and bodies."""
     for statement in module.statements:
         if isinstance(statement.node, Loop):
-            yield scope_of(statement), statement.node, _body(module, statement.node)
+            yield scope_of(statement), statement.node, module.inside(statement.node)
         for node in statement.walk():
             if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp):
                 yield scope_of(statement), *_written_out(node, statement)
@@ -181,13 +181,6 @@ def _written_out(
 
 def _innermost_first(found: tuple[str, Loop, list[Statement]]) -> int:
     return -found[1].lineno
-
-
-def _body(module: SourceModule, loop: Loop) -> list[Statement]:
-    last = loop.end_lineno or loop.lineno
-    return [
-        statement for statement in module.statements if loop.lineno < statement.first_line <= last
-    ]
 
 
 class _TurnWork:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, Loop, SourceModule, called_name, parse
-from rlprof.syntax.nodes import lines_of
+from rlprof.syntax.nodes import blocks_of, lines_of
 
 _OFF: Final = frozenset({"no_grad", "inference_mode"})
 _SETS: Final = "set_grad_enabled"
 
-_BLOCKS: Final = ("body", "orelse", "finalbody")
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -148,9 +148,7 @@ def _items(
         if is_loop and not _holds(node, updating):
             yield _item(node, [node], loop, is_loop=True)
             continue
-        bodies = [getattr(node, name, []) for name in _BLOCKS]
-        bodies += [handler.body for handler in getattr(node, "handlers", [])]
-        bodies += [case.body for case in getattr(node, "cases", [])]
+        bodies = [*blocks_of(node)]
         if not any(bodies):
             yield _item(node, [node], loop)
             continue
@@ -252,6 +250,4 @@ def _switches_off(expression: ast.expr) -> bool:
             given = expression.args[0] if expression.args else None
             return isinstance(given, ast.Constant) and given.value is False
         return name in _OFF
-    return isinstance(expression, ast.Attribute | ast.Name) and (
-        (expression.attr if isinstance(expression, ast.Attribute) else expression.id) in _OFF
-    )
+    return own_name(expression) in _OFF

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
 
@@ -37,19 +38,22 @@ class Values:
     """The values of a run, by file and line."""
 
     def __init__(self, seen: Sequence[SeenValue]) -> None:
-        self._at: dict[tuple[str, int], dict[str, list[SeenValue]]] = {}
-        self._files = {value.file for value in seen}
+        self._at: dict[str, dict[int, dict[str, list[SeenValue]]]] = {}
         for value in seen:
-            operands = self._at.setdefault((value.file, value.line), {})
+            operands = self._at.setdefault(value.file, {}).setdefault(value.line, {})
             operands.setdefault(value.operand, []).append(value)
 
     def __bool__(self) -> bool:
         """Tell whether there was any look."""
-        return bool(self._files)
+        return bool(self._at)
 
     def has(self, file: str) -> bool:
         """Tell whether there was a look at a line of ``file``."""
-        return file in self._files
+        return file in self._at
+
+    def _lines(self, file: str) -> Mapping[int, Mapping[str, Sequence[SeenValue]]]:
+        """The looks at a file, by line and operand."""
+        return self._at.get(file, {})
 
     def tensors(self, file: str) -> frozenset[SeenTensor]:
         """Those of torch that were seen in ``file``."""
@@ -59,8 +63,7 @@ class Values:
         """Lists of small ones, as if each were one tensor, of which they are the rows."""
         return frozenset(
             SeenTensor(line, operand, (length, *row))
-            for (name, line), operands in self._at.items()
-            if name == file
+            for line, operands in self._lines(file).items()
             for operand, looks in operands.items()
             if looks[-1].fields.get("type") == "list"
             and looks[-1].fields.get("first.type") in _TENSORS
@@ -75,8 +78,7 @@ class Values:
     def _seen(self, file: str, types: Collection[str]) -> frozenset[SeenTensor]:
         return frozenset(
             SeenTensor(line, operand, shape_of(looks[-1].fields) or ())
-            for (name, line), operands in self._at.items()
-            if name == file
+            for line, operands in self._lines(file).items()
             for operand, looks in operands.items()
             if looks[-1].fields.get("type") in types
         )
@@ -87,22 +89,12 @@ class Values:
 
     def between(self, file: str, lines: range, function: str = "") -> Mapping[str, Value]:
         """The same of all statements on ``lines``, as frames of ``function`` have them: those of comprehensions have variables of their own."""
-        found: dict[str, list[SeenValue]] = {}
-        for line in lines:
-            for operand, seen in self._at.get((file, line), {}).items():
-                own = [look for look in seen if not function or look.function == function]
-                if own:
-                    found.setdefault(operand, []).extend(own)
-        return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
+        at = self._lines(file)
+        return _known((at[line] for line in lines if line in at), function)
 
     def within(self, file: str, function: str = "") -> Mapping[str, Value]:
         """The same of all lines of a function, or of the whole file."""
-        found: dict[str, list[SeenValue]] = {}
-        for (name, _), operands in self._at.items():
-            for operand, seen in operands.items() if name == file else ():
-                if own := [look for look in seen if not function or look.function == function]:
-                    found.setdefault(operand, []).extend(own)
-        return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items()}
+        return _known(self._lines(file).values(), function)
 
     def attribute(
         self, file: str, class_name: str, name: str, methods: Collection[int]
@@ -112,8 +104,7 @@ class Values:
         """
         found = [
             look
-            for (named, line), operands in self._at.items()
-            if named == file
+            for line, operands in self._lines(file).items()
             for operand, looks in operands.items()
             if operand.endswith(f".{name}")
             and (
@@ -130,10 +121,20 @@ class Values:
         return any(
             whole_number(seen.fields.get("other", ""))
             and ("." in operand or seen.function == function)
-            for (name, _), operands in self._at.items()
-            if name == file
+            for operands in self._lines(file).values()
             for seen in operands.get(operand, ())
         )
+
+
+def _known(
+    lines: Iterable[Mapping[str, Sequence[SeenValue]]], function: str
+) -> Mapping[str, Value]:
+    """Return the values of the operands on these lines, as frames of ``function`` have them, or as any have."""
+    found: dict[str, list[SeenValue]] = defaultdict(list)
+    for operands in lines:
+        for operand, seen in operands.items():
+            found[operand] += (look for look in seen if not function or look.function == function)
+    return {operand: Value(sorted(seen, key=_time)) for operand, seen in found.items() if seen}
 
 
 def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:

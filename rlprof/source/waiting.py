@@ -12,13 +12,14 @@ from rlprof.model.activity import WaitKind
 from rlprof.source.waiting_calls import (
     LOCK,
     SLEEPS,
+    holds_a_lock,
     kind_of_call,
     kind_of_calls,
     receiver_name,
     signal_lines,
 )
-from rlprof.syntax.module import PARSED_FILES, called_name, parse
-from rlprof.syntax.nodes import assigned, calls_in, given_to, names_in, nodes_in
+from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, parse
+from rlprof.syntax.nodes import assigned, calls_in, given_to, names_in, nodes_in, targets_given
 
 POLLS: Final = frozenset(
     {
@@ -80,15 +81,14 @@ def waiting_lines(text: str) -> Mapping[int, WaitKind]:
         return lines
     signals = signal_lines(module.tree)
     for statement in module.statements:
-        kind = kind_of_calls(list(statement.expressions()), statement.node)
+        kind = kind_of_calls(statement)
         if kind is WaitKind.LOCK and statement.first_line in signals:
             kind = WaitKind.EVENT
         if kind is not None:
             lines |= dict.fromkeys(statement.lines, kind)
     # Last, since a loop that waits speaks for all its lines.
-    for node in ast.walk(module.tree):
-        for block in _waiting_blocks(node):
-            lines |= dict.fromkeys(block.lines, block.kind)
+    for block in _blocks_in(module):
+        lines |= dict.fromkeys(block.lines, block.kind)
     return lines
 
 
@@ -130,9 +130,8 @@ def clock_loops(text: str) -> frozenset[int]:
     module = parse(text)
     if module is None:
         return frozenset()
-    blocks = (block for node in ast.walk(module.tree) for block in _waiting_blocks(node))
     return frozenset(
-        line for block in blocks if block.kind is WaitKind.SLEEP for line in block.lines
+        line for block in _blocks_in(module) if block.kind is WaitKind.SLEEP for line in block.lines
     )
 
 
@@ -141,8 +140,7 @@ def polled(text: str, line: int) -> tuple[str, ...]:
     module = parse(text)
     if module is None:
         return ()
-    blocks = (block for node in ast.walk(module.tree) for block in _waiting_blocks(node))
-    around = next((block for block in blocks if line in block.lines), None)
+    around = next((block for block in _blocks_in(module) if line in block.lines), None)
     here = (call for statement in module.statements_at(line) for call in statement.calls())
     asking = here if around is None else calls_in(around.asks)
     return tuple(sorted({called_name(call) for call in asking} & POLLS))
@@ -160,6 +158,11 @@ class _Block(NamedTuple):
 def _block(first: ast.AST, last: ast.AST, kind: WaitKind, asks: ast.AST) -> _Block:
     begin = getattr(first, "lineno", 0)
     return _Block(range(begin, (getattr(last, "end_lineno", 0) or begin) + 1), kind, asks)
+
+
+def _blocks_in(module: SourceModule) -> Iterator[_Block]:
+    for node in ast.walk(module.tree):
+        yield from _waiting_blocks(node)
 
 
 def _waiting_blocks(node: ast.AST) -> Iterator[_Block]:
@@ -247,12 +250,9 @@ def _is_waiting(node: ast.stmt) -> bool:
 
 def _changes_an_object(node: ast.stmt) -> bool:
     """Tell whether others may see what a statement assigns: ``self.tick += 1`` is work, as of a clock that others wait for."""
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    if isinstance(node, ast.AugAssign):
-        targets = [node.target]
     return any(
         isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
-        for part in nodes_in(*targets)
+        for part in nodes_in(*targets_given(node))
     )
 
 
@@ -387,7 +387,6 @@ def locked_lines(text: str) -> frozenset[int]:
     return frozenset(
         line
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.With | ast.AsyncWith)
-        and any(LOCK.search(receiver_name(item.context_expr)) for item in node.items)
+        if isinstance(node, ast.With | ast.AsyncWith) and holds_a_lock(node)
         for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
     )

@@ -9,8 +9,8 @@ from typing import Final
 
 from rlprof.model.activity import WaitKind
 from rlprof.syntax.imports import own_name
-from rlprof.syntax.module import called_name
-from rlprof.syntax.nodes import calls_in, given_to, nodes_in
+from rlprof.syntax.module import Statement, called_name
+from rlprof.syntax.nodes import given_to, nodes_in
 
 SLEEPS: Final = frozenset({"sleep", "sched_yield"})
 
@@ -22,17 +22,19 @@ _GOES_ON: Final = frozenset({"LOCK_UN", "LOCK_NB"})
 _QUEUE: Final = re.compile(r"queue|(^|_)q(s|_|$)|mailbox|inbox|outbox", re.IGNORECASE)
 
 
-def kind_of_calls(expressions: list[ast.expr], node: ast.stmt) -> WaitKind | None:
+def kind_of_calls(statement: Statement) -> WaitKind | None:
     """Return what the calls of one statement may wait for, by their names and those they are called on."""
-    if isinstance(node, ast.With | ast.AsyncWith):
-        names = [receiver_name(item.context_expr) for item in node.items]
-        if any(LOCK.search(name) for name in names):
-            return WaitKind.LOCK
-    for expression in expressions:
-        for call in calls_in(expression):
-            if (kind := kind_of_call(call)) is not None:
-                return kind
-    return None
+    if holds_a_lock(statement.node):
+        return WaitKind.LOCK
+    kinds = map(kind_of_call, statement.calls())
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def holds_a_lock(node: ast.AST) -> bool:
+    """Tell whether it is a ``with`` of something named like a lock."""
+    return isinstance(node, ast.With | ast.AsyncWith) and any(
+        LOCK.search(receiver_name(item.context_expr)) for item in node.items
+    )
 
 
 _ASKS_FOR_MORE: Final = frozenset(

@@ -201,11 +201,7 @@ def _chains(module: SourceModule, node: ast.AST) -> Iterator[Operand]:
         return
     if isinstance(node, ast.Call):
         # The name of a method is none of its object's attributes.
-        inner = owner_of(node)
-        children: list[ast.AST] = [
-            *inner,
-            *given_to(node),
-        ]
+        children: list[ast.AST] = [*owner_of(node), *given_to(node)]
     else:
         children = list(ast.iter_child_nodes(node))
     for child in children:

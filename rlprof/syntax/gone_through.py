@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import Turned, parents
+from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import Function, SourceModule
 
 _OF_DICTIONARIES: Final = ("items", "values")
@@ -29,7 +30,7 @@ def loops_through(modules: Sequence[SourceModule], name: str) -> list[Through] |
     for module in modules:
         known = parents(module)
         for node in known:
-            if not _names(node, name):
+            if own_name(node) != name:
                 continue
             turns = _turns_through(node, known)
             loop = turns if isinstance(turns, ast.For) else known.get(turns) if turns else None
@@ -38,12 +39,6 @@ def loops_through(modules: Sequence[SourceModule], name: str) -> list[Through] |
             function = module.function_at(loop.lineno)
             found.append(Through(module, function, loop, turns.target))
     return found
-
-
-def _names(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Attribute):
-        return node.attr == name
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _turns_through(

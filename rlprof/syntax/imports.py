@@ -101,7 +101,7 @@ def name_key(expression: ast.expr) -> str:
     return f".{expression.attr}" if isinstance(expression, ast.Attribute) else ""
 
 
-def own_name(expression: ast.expr | None) -> str:
+def own_name(expression: ast.AST | None) -> str:
     """``q`` for a variable and for an attribute of anything; empty for the rest."""
     if isinstance(expression, ast.Attribute):
         return expression.attr

@@ -6,7 +6,7 @@ import ast
 import warnings
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -35,6 +35,11 @@ class Function:
     """As Python's own: ``Agent.act``, ``main.<locals>.inner``."""
     class_name: str
     """The class whose body it is in; empty for a plain function."""
+
+    @property
+    def called_by(self) -> str:
+        """The name that calls it: one makes an object by that of its class."""
+        return self.class_name if self.node.name == "__init__" else self.node.name
 
     @property
     def first_line(self) -> int:
@@ -146,6 +151,14 @@ class SourceModule:
         """The statements of a function of this file, without those of functions inside it; for ``None``, the module's own."""
         return self._by_function.get(function, ())
 
+    def of_class(self, name: str) -> list[Statement]:
+        """The statements of the methods of a class of that name."""
+        return [
+            statement
+            for statement in self.statements
+            if statement.function is not None and statement.function.class_name == name
+        ]
+
     def statement_at(self, line: int) -> Statement | None:
         """The innermost statement one of whose own lines ``line`` is; of several side by side, the last."""
         statements = self._by_line.get(line)
@@ -179,6 +192,11 @@ class SourceModule:
     def innermost_loop(self, line: int) -> Loop | None:
         """The innermost of these."""
         return max(self.loops_around_all(line), key=lambda loop: loop.lineno, default=None)
+
+    def inside(self, loop: Loop) -> list[Statement]:
+        """The statements in a loop's body, those of functions in it included."""
+        last = loop.end_lineno or loop.lineno
+        return [each for each in self.statements if loop.lineno < each.first_line <= last]
 
     def turn_ending_at(self, line: int) -> Sequence[Statement]:
         """The statements of a turn of the innermost loop around ``line``; none where another comes after it there."""
@@ -299,9 +317,7 @@ def _statements(tree: ast.Module) -> Iterator[Statement]:
         block, context = blocks.pop()
         conditions = context.conditions
         for node in block:
-            here = _Context(
-                context.function, context.scope, context.class_name, context.in_loop, conditions
-            )
+            here = replace(context, conditions=conditions)
             yield _statement(node, here)
             blocks.extend(_bodies(node, here))
             # After "if X: return" all that follows runs on the condition of "not X".
@@ -346,12 +362,10 @@ def _bodies(node: ast.stmt, context: _Context) -> Iterator[tuple[Sequence[ast.st
     inside = context
     if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If):
         tests = (node.test,) if isinstance(node, ast.If) and not _is_main_guard(node.test) else ()
-        inside = _Context(
-            context.function,
-            context.scope,
-            context.class_name,
-            context.in_loop or not isinstance(node, ast.If),
-            (*context.conditions, *tests),
+        inside = replace(
+            context,
+            in_loop=context.in_loop or not isinstance(node, ast.If),
+            conditions=(*context.conditions, *tests),
         )
     yield getattr(node, "body", []), inside
     yield getattr(node, "orelse", []), context

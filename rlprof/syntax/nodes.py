@@ -97,6 +97,11 @@ def targets_of(node: ast.AST) -> list[ast.expr]:
     return [node.target] if isinstance(node, ast.AnnAssign) else []
 
 
+def targets_given(node: ast.AST) -> list[ast.expr]:
+    """The same with that of a statement that adds to it: ``total += x``."""
+    return [node.target] if isinstance(node, ast.AugAssign) else targets_of(node)
+
+
 def assigned(node: ast.AST) -> Iterator[Assigned]:
     """Yield what an assignment assigns, annotated or not; nothing for an annotation without a value."""
     if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
@@ -156,6 +161,26 @@ def unpacked(target: ast.expr, value: ast.expr) -> Iterator[Assigned]:
             yield Assigned(part, value, is_unpacked=True)
 
 
+def blocks_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of statements right in a node: of a ``try`` those of its handlers, too."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
+def own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the expressions that a statement evaluates itself: of a compound one, those in its header."""
+    for _, value in ast.iter_fields(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.expr):
+                yield part
+            elif isinstance(part, ast.withitem):
+                yield part.context_expr
+
+
 def single_targets(*targets: ast.expr) -> Iterator[ast.expr]:
     """Yield ``a``, ``b`` and ``c`` of ``a, (b, c)``."""
     for target in targets:
@@ -188,16 +213,6 @@ def mentions(expression: ast.AST, text: str) -> bool:
 def is_off(value: ast.expr | None) -> bool:
     """Tell whether it is written as nothing, zero or False."""
     return isinstance(value, ast.Constant) and not value.value
-
-
-def own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the expressions of a statement: of a compound one, those of its header."""
-    for _, value in ast.iter_fields(node):
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.expr):
-                yield part
-            elif isinstance(part, ast.withitem):
-                yield part.context_expr
 
 
 def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:

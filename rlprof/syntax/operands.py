@@ -24,6 +24,11 @@ class Operand(NamedTuple):
     steps: tuple[str, ...]
     """The name; then ``.attribute``, ``i`` with an index, or ``s`` with a key."""
 
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The names of the attributes on the way to it."""
+        return frozenset(step[1:] for step in self.steps[1:] if step.startswith("."))
+
 
 @lru_cache(maxsize=4096)
 def operands(module: SourceModule, line: int) -> tuple[Operand, ...]:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assigned
+from rlprof.syntax.changed import values_given
 from rlprof.syntax.loop_elements import turns_at
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.nodes import arguments_of, assigned, defaults_of, items_of
@@ -374,10 +375,8 @@ def _calls(module: SourceModule) -> Mapping[str, Sequence[tuple[ast.Call, Functi
 def _attribute_values(module: SourceModule) -> Mapping[str, Sequence[ast.expr]]:
     """Return what attributes are assigned anywhere in a file, by their names."""
     found: dict[str, list[ast.expr]] = defaultdict(list)
-    for statement in module.statements:
-        for each in assigned(statement.node):
-            if isinstance(each.target, ast.Attribute):
-                found[each.target.attr].append(each.value)
+    for name, value in values_given(module):
+        found[name].append(value)
     return found
 
 

@@ -13,7 +13,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import given_to, targets_of
+from rlprof.syntax.nodes import given_to, targets_given
 
 _ALONG_AXIS: Final = frozenset({"gather", "take_along_dim", "take_along_axis"})
 _COLLECTS: Final = frozenset({"append", "extend"})
@@ -51,10 +51,7 @@ def _given(statement: Statement) -> set[str]:
         and isinstance(node.func.value, ast.Name)
     }
     # What a loop or a comprehension goes through, as the networks, is no answer.
-    targets: list[ast.expr] = targets_of(statement.node)
-    if isinstance(statement.node, ast.AugAssign):
-        targets = [statement.node.target]
-    return collected | variables_assigned(*targets)
+    return collected | variables_assigned(*targets_given(statement.node))
 
 
 def _picks(node: ast.AST, answers: Collection[str], counted: Collection[str]) -> bool:

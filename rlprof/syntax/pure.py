@@ -121,10 +121,9 @@ def _fitting(module: SourceModule, first_line: int) -> Pure | None:
     depends_on = tuple(each for each in inputs if each.steps[0] not in own)
     if not written or not own.isdisjoint(arguments) or not depends_on:
         return None
-    if any(not written.isdisjoint(_attributes_read(each)) for each in depends_on):
+    if any(not written.isdisjoint(each.attributes) for each in depends_on):
         return None
-    lines = function.lines
-    return Pure(depends_on, lines, function.qualname, keeps_arguments=True)
+    return Pure(depends_on, function.lines, function.qualname, keeps_arguments=True)
 
 
 def attributes_given(function: ast.AST) -> set[str]:
@@ -134,10 +133,6 @@ def attributes_given(function: ast.AST) -> set[str]:
         for node in ast.walk(function)
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
     }
-
-
-def _attributes_read(operand: Operand) -> set[str]:
-    return {step[1:] for step in operand.steps[1:] if step.startswith(".")}
 
 
 @lru_cache(maxsize=2048)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.module import Comprehension, SourceModule, variables_assigned
+from rlprof.syntax.nodes import blocks_of
 
 
 def is_reached(module: SourceModule, read: ast.Name, assignment: ast.stmt) -> bool:
@@ -32,9 +33,8 @@ def is_reached(module: SourceModule, read: ast.Name, assignment: ast.stmt) -> bo
 
 def _before(node: ast.AST, outer: ast.AST) -> Iterator[ast.stmt]:
     """Yield the statements before ``node`` in its block, the nearest first."""
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(outer, field, None)
-        if isinstance(block, list) and isinstance(node, ast.stmt) and node in block:
+    for block in blocks_of(outer):
+        if isinstance(node, ast.stmt) and node in block:
             yield from reversed(block[: block.index(node)])
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name
-from rlprof.syntax.nodes import calls_in, first_name
+from rlprof.syntax.nodes import blocks_of, calls_in, first_name
 
 _CHANGES: Final = frozenset(
     {"step", "backward", "reset", "train", "eval", "load_state_dict", "reset_noise", "sample_noise"}
@@ -85,9 +85,8 @@ def _blocks_around(
     above = parents(module)
     while True:
         outer = above.get(statement)
-        for field in ("body", "orelse", "finalbody"):
-            body = getattr(outer, field, None)
-            if isinstance(body, list) and statement in body:
+        for body in blocks_of(outer) if outer is not None else ():
+            if statement in body:
                 yield body, statement
         if not isinstance(outer, ast.With) or not all(map(_is_harmless, outer.items)):
             return

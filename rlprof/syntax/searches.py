@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from rlprof.syntax.module import called_name
+from rlprof.syntax.module import called_name, receiver
 from rlprof.syntax.nodes import assigned, calls_in, names_in, nodes_in
 
 _TAKES: Final = frozenset({"pop", "popleft", "heappop", "get"})
@@ -103,8 +103,7 @@ def _handed(loop: ast.While, calls: frozenset[str]) -> Iterator[str]:
 
 def _worked_on(call: ast.Call) -> set[str]:
     """The variable whose method it calls, and the one that it is given first."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return {part.id for part in (owner, *call.args[:1]) if isinstance(part, ast.Name)}
+    return {part.id for part in (receiver(call), *call.args[:1]) if isinstance(part, ast.Name)}
 
 
 def _marks(loop: ast.While) -> bool:

@@ -99,11 +99,7 @@ def _of_class(module: SourceModule, function: Function | None) -> list[_Assignme
     """The assignments of a method's whole class; none of what is no method, or of a class of many."""
     if function is None or not function.class_name:
         return []
-    own = [
-        statement
-        for statement in module.statements
-        if statement.function is not None and statement.function.class_name == function.class_name
-    ]
+    own = module.of_class(function.class_name)
     return _read(own, _imported(module)) if len(own) <= _MOST_STATEMENTS else []
 
 

@@ -24,7 +24,7 @@ from rlprof.syntax.dependencies import (
     is_no_grad,
 )
 from rlprof.syntax.gone_through import Through, loops_through
-from rlprof.syntax.imports import full_name, stands_for
+from rlprof.syntax.imports import full_name, own_name, stands_for
 from rlprof.syntax.module import (
     PARSED_FILES,
     Function,
@@ -146,7 +146,7 @@ class TurnChanges:
                 is_read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
                 if isinstance(node, ast.Attribute) and is_read and id(node) not in called:
                     found.update(() if _is_of_library(node) else (node.attr,))
-                name = _name_of(node)
+                name = own_name(node)
                 for _, other in self._functions.get(name, ()) if name else ():
                     if id(other.node) not in seen:
                         seen.add(id(other.node))
@@ -190,7 +190,7 @@ class TurnChanges:
         if any(operand.steps[0] in variables for operand in operands):
             return Changes.MORE
         roots = {operand.steps[0] for operand in operands}
-        depends_on = attributes.union(*map(_attributes, operands))
+        depends_on = attributes.union(*(operand.attributes for operand in operands))
         for part in parts:
             if not (depends_on | roots).isdisjoint(given_another(part.nodes)):
                 return Changes.MORE
@@ -373,20 +373,10 @@ def _is_of_library(node: ast.Attribute) -> bool:
     return root is not None and is_of_computing(stands_for(root))
 
 
-def _attributes(operand: Operand) -> frozenset[str]:
-    return frozenset(step[1:] for step in operand.steps[1:] if step.startswith("."))
-
-
-def _name_of(node: ast.AST) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
-
-
 def _others_may_write(module: SourceModule) -> bool:
     nodes = list(ast.walk(module.tree))
     names = [
-        full_name(node, module.imports) or _name_of(node)
+        full_name(node, module.imports) or own_name(node)
         for node in nodes
         if isinstance(node, ast.Name | ast.Attribute)
     ]

@@ -103,11 +103,7 @@ def _taken(
 ) -> Iterator[WrittenRows]:
     """Yield the statements of the class's other methods that read the array and return what they take."""
     text = ast.unparse(array)
-    own = [
-        statement
-        for statement in module.statements
-        if statement.function is not None and statement.function.class_name == writes.class_name
-    ]
+    own = module.of_class(writes.class_name)
     made = [
         (each.value, statement.function)
         for statement in own

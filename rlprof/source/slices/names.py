@@ -16,12 +16,12 @@ from rlprof.syntax.module import FunctionNode, SourceModule, called_name, variab
 from rlprof.syntax.nodes import (
     arguments_of,
     assigned,
+    blocks_of,
     declared_elsewhere,
     is_decorated,
     single_targets,
 )
 
-_BODIES: Final = ("body", "orelse", "finalbody")
 _OF_NETWORKS: Final = ("forward", "__call__")
 
 
@@ -257,10 +257,8 @@ class ProgramNames:
 
 def bodies_of(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yield the statements in the bodies of a statement."""
-    for name in _BODIES:
-        yield from getattr(node, name, ())
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield from part.body
+    for block in blocks_of(node):
+        yield from block
 
 
 def _attributes_given(

@@ -11,7 +11,7 @@ import pytest
 
 import rlprof
 import rlprof.cli.commands
-from rlprof.cli.commands import COMMANDS, ISSUES_URL
+from rlprof.cli.commands import COMMANDS
 from rlprof.errors import (
     EXIT_ERROR,
     EXIT_LAUNCH_FAILED,
@@ -19,6 +19,7 @@ from rlprof.errors import (
     EXIT_USAGE,
     LaunchError,
 )
+from rlprof.resources import HOME
 
 HEAVY = {"jinja2", "msgspec", "numpy", "psutil", "rich", "sqlite3"}
 """Together they take longer to import than all of ``rlprof --help`` may take."""
@@ -97,7 +98,7 @@ def test_bug_keeps_its_traceback_and_asks_for_a_report(command_line, monkeypatch
     assert answer.exit_code == EXIT_ERROR
     assert "Traceback" in answer.stderr
     assert "ZeroDivisionError: division by zero" in answer.stderr
-    assert ISSUES_URL in answer.stderr
+    assert f"{HOME}/issues" in answer.stderr
 
 
 @pytest.mark.parametrize("line", ["no-such-command", "run --no-such-option train.py", "flame a b"])
