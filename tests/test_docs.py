@@ -15,23 +15,21 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MESSAGES = ROOT / "docs" / "messages.md"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/README.md")])
-SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
 LINK = re.compile(r"\[[^\]]*\]\((?!https?://)([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
-LEVELS = ("info", "warning", "error")
 
 
 def slugs_in(tree: ast.AST) -> Iterator[str]:
-    """What stands in ``slug="…"``, and behind the level of a ``Note("warning", "…", …)``."""
+    """Yield what stands in ``slug="…"``, and behind the level of a ``Note("warning", "…", …)``."""
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call):
             continue
         for keyword in call.keywords:
             if keyword.arg == "slug" and isinstance(keyword.value, ast.Constant):
                 yield keyword.value.value
-        words = [word.value for word in call.args[:2] if isinstance(word, ast.Constant)]
-        if len(words) == 2 and words[0] in LEVELS and SLUG.fullmatch(str(words[1])):
-            yield words[1]
+        match call:
+            case ast.Call(ast.Name("Note"), [_, ast.Constant(str(slug)), *_]):
+                yield slug
 
 
 def printed_slugs() -> set[str]:
