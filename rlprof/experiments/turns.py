@@ -50,6 +50,8 @@ class SlotTurns:
     """Length of the first slots."""
     lengthens: bool = True
     """True if slots of twice the length are compared with them; not where they are as long as there is time for."""
+    trusted_s: float = 0.0
+    """Length that slots have before they may say that nothing is gained: in shorter ones a program may live on what others have put into its buffers."""
     _ratios: dict[float, list[float]] = field(default_factory=dict)
     """The logarithm of the rate with over the rate without the treatment, of each pair, by the length of its slots."""
     _half: float | None = None
@@ -123,7 +125,9 @@ class SlotTurns:
     @property
     def _is_nothing(self) -> bool:
         measured = self.measured
-        return is_clear(measured) and measured is not None and measured.high < NOTHING
+        if measured is None or self.longest_s < self.trusted_s:
+            return False
+        return is_clear(measured) and measured.high < NOTHING
 
 
 def measured_share(ratios: Sequence[float]) -> MeasuredShare | None:
