@@ -58,6 +58,17 @@ def _start_agent() -> None:
         pass
 
 
+# A string, since Python 3.8 and older, which run without an agent, come this far, too.
+def _absolute_path() -> "list[str]":
+    path = []
+    for entry in sys.path:
+        try:
+            path.append(os.path.abspath(entry or os.curdir))
+        except OSError:
+            pass  # Of a working directory that is gone nothing would be found.
+    return path
+
+
 def _run_hidden_sitecustomize() -> None:
     """Load the next ``sitecustomize`` on the path under its usual name, as if ours were not there.
 
@@ -71,7 +82,7 @@ def _run_hidden_sitecustomize() -> None:
     is_first = not hasattr(sys, _LOADED)
     loaded = sys.__dict__.setdefault(_LOADED, set())
     try:
-        path = [os.path.abspath(entry or os.curdir) for entry in sys.path]
+        path = _absolute_path()
         # Whoever stands before us has run already, and has found us.
         for entry in path[path.index(here) + 1 if here in path else 0 :]:
             spec = PathFinder.find_spec("sitecustomize", [entry])
