@@ -130,12 +130,17 @@ class SlotTurns:
         return is_clear(measured) and measured.high < NOTHING
 
 
-def measured_share(ratios: Sequence[float]) -> MeasuredShare | None:
-    """The saved share from the logarithm of treated over untreated rate of each pair; None where they are too few for bounds."""
+def measured_share(ratios: Sequence[float], further: float = 0.0) -> MeasuredShare | None:
+    """The saved share from the logarithm of treated over untreated rate of each pair; None where they are too few for bounds.
+
+    Bounds are moved ``further`` apart, each by as much of that logarithm, for what the pairs have in common.
+    """
     if len(ratios) < FIRST_PAIRS:
         return None
     shift = paired_shift(ratios, ERROR)
-    return MeasuredShare(_saved(shift.middle), _saved(shift.low), _saved(shift.high))
+    return MeasuredShare(
+        _saved(shift.middle), _saved(shift.low - further), _saved(shift.high + further)
+    )
 
 
 def is_clear(measured: MeasuredShare | None) -> bool:
