@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from measuring import PROGRAMS, Spread, environment, last_json, print_table, run, say
 
-from rlprof.recording.samplers import find_austin
+from rlprof.recording.samplers.austin import find_austin
 from rlprof.recording.samplers.base import StackReader
 from rlprof.recording.samplers.mojo import MojoReader
 from rlprof.recording.samplers.text import TextReader

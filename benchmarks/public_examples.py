@@ -94,6 +94,9 @@ def main() -> None:
         python = _python(folder / "venv", example)
         command = _command(example, folder, python)
         bare = _run([str(python), *command], folder)
+        if bare:
+            say(f"\n=== {name}: {example.library} fails by itself, with exit code {bare} ===\n")
+            continue
         run_file = folder / "run.rlprof"
         rlprof = [sys.executable, "-m", "rlprof", "run", "--no-report", "--force"]
         profiled = _run([*rlprof, "-o", str(run_file), "--python", str(python), *command], folder)
@@ -115,7 +118,8 @@ def _python(folder: Path, example: Example) -> Path:
         # A source distribution of a single file is no package to install.
         library = () if example.file else (example.library,)
         options = ("--no-build-isolation",) if example.built_with else ()
-        for packages in ((TORCH, *example.built_with), (*options, *example.needs, *library)):
+        # One after the other: torch asks for newer tools than some are built with.
+        for packages in ((TORCH,), example.built_with, (*options, *example.needs, *library)):
             if packages:
                 subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     return python

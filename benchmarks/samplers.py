@@ -15,7 +15,7 @@ from typing import NamedTuple
 from measuring import TIMEOUT_S, environment, rlprof_run, run
 
 from rlprof.profile.build import build_profile
-from rlprof.recording.samplers import find_austin
+from rlprof.recording.samplers.austin import find_austin
 from rlprof.recording.samplers.text import TextReader
 from rlprof.runfile.reader import read_run
 

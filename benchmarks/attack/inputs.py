@@ -282,10 +282,6 @@ def _special(path: Callable[[Arena], Path]) -> Callable[[Arena], str]:
     return lambda arena: try_commands(arena, path(arena))
 
 
-def _few_special(path: Callable[[Arena], Path]) -> Callable[[Arena], str]:
-    return lambda arena: try_commands(arena, path(arena), few=True)
-
-
 def _device(name: str) -> Callable[[Arena], Path]:
     return lambda _: Path(name)
 
@@ -328,14 +324,7 @@ def _row(name: str, told: str, attempt: Callable[[Arena], str], *, is_fast: bool
 
 ROWS: tuple[Row, ...] = (
     _row("fifo", "A FIFO that nobody writes to.", _special(_fifo)),
-    _row("fifo-in-brief", "The same, for three commands.", _few_special(_fifo), is_fast=True),
     _row("zeros-without-end", "/dev/zero.", _special(_device("/dev/zero"))),
-    _row(
-        "zeros-in-brief",
-        "The same, for three commands.",
-        _few_special(_device("/dev/zero")),
-        is_fast=True,
-    ),
     _row("nothing", "/dev/null.", _special(_device("/dev/null"))),
     _row("terminal-device", "/dev/tty, without a terminal.", _special(_device("/dev/tty"))),
     _row("empty-file", "An empty file.", _special(_empty)),

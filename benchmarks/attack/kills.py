@@ -387,15 +387,10 @@ def _victim(arena: Arena, rlprof: int) -> tuple[int, str]:
 
 
 _FAST = {
-    rlprof_killed,
-    rlprof_terminated,
-    sampler_stopped,
     rlprof_stopped_and_continued,
-    job_stopped_and_continued,
-    worker_killed,
-    target_saves_on_term,
     killed_with_stopped_sampler,
 }
+"""Tests in tests/e2e try more of them: killed and stopped recorders, samplers, jobs and workers."""
 
 _TOLD = {
     rlprof_killed: "SIGKILL to rlprof at a random time.",

@@ -26,11 +26,10 @@ from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import Line, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, added_up, heaviest_line, last_name, short_place
 from rlprof.source.replay import replay_lines_by_file
 from rlprof.source.tensor_lists import seen_tensor_lines
 from rlprof.source.tensor_loops import tensor_loops
-from rlprof.source.values import Values
 from rlprof.syntax.module import Function, called_name
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import of_each_step, percent
@@ -147,28 +146,24 @@ class _Search(SteadySearch):
             # An array that is needed all the same is still one that is made each time.
             if not history.statistic.is_kept_too:
                 of_histories[history.place.file].add(history.place.line)
-        values = Values(profile.values)
-        for file in sorted(profile.sources):
-            module = self.lines.module(file)
-            if module is None:
-                continue
+        for file, module in self.lines.modules(sorted(profile.sources)).items():
             # They have a fix of their own: `replay-sampling`, `tensor-from-list`, `python-loop-over-tensor`, `history-statistics`.
             of_others = {
                 *of_batches.get(file, {}),
-                *seen_tensor_lines(module, file, values),
-                *tensor_loops(profile.sources[file], values.tensors(file)),
+                *seen_tensor_lines(module, file, self.values),
+                *tensor_loops(profile.sources[file], self.values.tensors(file)),
                 *of_histories[file],
             }
-            for conversion in find_conversions(module, partial(values.of, file)):
+            for conversion in find_conversions(module, partial(self.values.of, file)):
                 span = range(min(conversion.lines), max(conversion.lines) + 1)
-                known = values.between(file, span)
+                known = self.values.between(file, span)
                 if costs_nothing(conversion, module, known):
                     continue
                 is_window = conversion.kind is ConversionKind.WINDOW
                 mixed = conversion.beside or (
                     not is_window and computes_beside(conversion, module, known)
                 )
-                if values and mixed and not is_surely_large(conversion, module, known):
+                if self.values and mixed and not is_surely_large(conversion, module, known):
                     continue
                 for line in conversion.lines:
                     if line not in of_others:
@@ -255,12 +250,7 @@ class _Search(SteadySearch):
 
     def _calls_work(self, claim: _ConversionTime) -> bool:
         """Tell whether it calls functions of the user's, or of libraries, that convert nothing: the loop of a training, for one."""
-        return any(
-            self._works(node)
-            for top in claim.tops
-            for node in self.tree.subtree(top)
-            if node not in claim.nodes
-        )
+        return any(map(self._works, self.tree.subtrees(claim.tops) - claim.nodes))
 
     def _works(self, node: int) -> bool:
         frame = self.tree.frame(node)
@@ -333,10 +323,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         return
     if sum(claim.converted_us for claim in claims) < LEAST_CONVERTED * matched:
         return
-    weights: dict[Line, float] = defaultdict(float)
-    for claim in claims:
-        for line, us in claim.weights.items():
-            weights[line] += us
+    weights = added_up(claim.weights for claim in claims)
     yield Finding(
         title=_title(claims, heaviest_line(weights)),
         savings=tuple(

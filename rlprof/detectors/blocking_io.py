@@ -52,7 +52,7 @@ class _Accesses(SteadySearch):
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self.nodes = find_file_access(self.lines, Values(profile.values))
+        self.nodes = find_file_access(self.lines, self.values)
         if Access.REMOTE in self.nodes.values():
             self._leave_out_simulators(profile)
         self.by_access: dict[Access, float] = defaultdict(float)

@@ -39,8 +39,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
             and lines.is_yours(frame)
         )
 
-    modules = (lines.module(file) for file in profile.sources)
-    loads = repeated_loads(module for module in modules if module is not None)
+    loads = repeated_loads(lines.modules(profile.sources).values())
     placed = (
         (entry, lines.line(by))
         for entry, by in owners

@@ -22,9 +22,9 @@ from rlprof.model.profile import Profile
 from rlprof.source.histories import Level, handed_over
 from rlprof.source.lines import Line, UserLines, short_place
 from rlprof.source.value import Value
-from rlprof.source.values import value_of
+from rlprof.source.values import asked_network, value_of
 from rlprof.syntax.module import SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned_to, given_by_name, stores_of
 
 _ALONG_ROWS: Final = frozenset({"repeat", "tile"})
 """Methods whose first argument says how often the rows are repeated, as that of ``repeat_interleave(n, 0)`` does."""
@@ -250,25 +250,20 @@ class _AskedFor(NamedTuple):
 
 def _asked_for(statement: Statement, known: Mapping[str, Value]) -> _AskedFor | None:
     """Return the variable that a network, or a chain of networks, is given, and nothing else; None where none is."""
-    calls = [node for node in statement.calls() if _is_network(node, known)]
+    calls = [call for call in statement.calls() if asked_network(call, known) is not None]
     for call in calls:
         chain: list[ast.expr] = [call]
         inner: ast.expr = call
         while isinstance(inner, ast.Call) and len(inner.args) == 1 and not inner.keywords:
-            if not _is_network(inner, known):
+            if asked_network(inner, known) is None:
                 break
             inner = inner.args[0]
             chain.append(inner)
         value = known.get(inner.id) if isinstance(inner, ast.Name) else None
         if isinstance(inner, ast.Name) and value is not None and value.is_array:
-            others = [other for other in calls if not any(other is each for each in chain)]
+            others = [other for other in calls if other not in chain]
             return _AskedFor(inner.id, bool(others))
     return None
-
-
-def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    callee = value_of(call.func, known)
-    return callee is not None and callee.is_network
 
 
 def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.expr | None]:
@@ -276,16 +271,11 @@ def _written(name: str, statement: Statement, module: SourceModule) -> list[ast.
     found: list[ast.expr | None] = []
     for other in module.of_function(statement.function):
         values = [
-            None if each.is_unpacked else each.value
-            for each in assigned(other.node)
-            if isinstance(each.target, ast.Name) and each.target.id == name
+            None if each.is_unpacked else each.value for each in assigned_to(name, [other.node])
         ]
         found += values
-        stores = sum(
-            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-            for node in other.walk()
-        )
-        found += [None] * max(0, stores - len(values))
+        stores = stores_of(name, other.walk())
+        found += [None] * max(0, len(stores) - len(values))
         found += [None for node in other.walk() if _changes(node, name)]
     return found
 
@@ -337,7 +327,7 @@ def _source(made: ast.expr | None) -> str | None:
 def _copies_rows(call: ast.Call) -> bool:
     name, args = called_name(call), call.args
     if name == "repeat_interleave":
-        along = [*args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "dim")]
+        along = [*args[1:2], *given_by_name(call, "dim")]
         return [ast.unparse(part) for part in along] == ["0"]
     return name in _ALONG_ROWS and bool(args) and ast.unparse(args[0]) != "1"
 

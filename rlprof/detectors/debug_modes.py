@@ -13,7 +13,7 @@ from rlprof.detectors.base import Detector, InSamples, InTrace
 from rlprof.detectors.recognisers.line_time import LineTime, SteadySearch, calls_time
 from rlprof.detectors.recognisers.networks.recorded_graphs import computes_gradients
 from rlprof.device.blocking import is_launch
-from rlprof.device.host import HostThreads
+from rlprof.device.host import rows_around
 from rlprof.device.view import TraceView
 from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding
@@ -22,7 +22,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, last_name, short_place
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
-from rlprof.syntax.nodes import calls_in, lines_of
+from rlprof.syntax.nodes import calls_in, given_by_name, is_off, lines_of
 from rlprof.tracefile.regions import BACKWARD
 from rlprof.units import count, duration, percent
 
@@ -178,7 +178,7 @@ def _anomaly_mode(view: TraceView) -> Iterator[DeviceFinding]:
     least = max(FEWEST_CHECKS, CHECKED * backward)
     if not backward or len(checks) < least:
         return
-    around = HostThreads(view.trace.ops).around(checks)
+    around = rows_around(view.trace.ops, checks)
     inside = sum(ops[0].name.startswith(_EVALUATES) for ops in around.values() if ops)
     if inside < least:
         return
@@ -325,7 +325,7 @@ def anomaly_switches(text: str) -> tuple[Switch, ...]:
     }
     calls = list(calls_in(module.tree))
     is_switched_off = any(
-        called_name(call) == _FOR_GOOD and id(call) not in blocks and _is_false(_mode(call))
+        called_name(call) == _FOR_GOOD and id(call) not in blocks and is_off(_mode(call))
         for call in calls
     )
     found = (_switch(call, blocks.get(id(call))) for call in calls)
@@ -349,21 +349,15 @@ def _switch(call: ast.Call, block: range | None) -> Switch | None:
         mode, position = keywords[_WITHIN], len(call.args)
     else:
         return None
-    if mode is None or _is_false(mode):
+    if mode is None or is_off(mode):
         return None
     checks = call.args[position] if len(call.args) > position else keywords.get("check_nan")
     is_sure = isinstance(mode, ast.Constant) and isinstance(checks, ast.Constant | None)
-    return Switch(call.lineno, block, is_sure=is_sure, checks=not _is_false(checks))
+    return Switch(call.lineno, block, is_sure=is_sure, checks=not is_off(checks))
 
 
 def _mode(call: ast.Call) -> ast.expr | None:
-    if call.args:
-        return call.args[0]
-    return next((keyword.value for keyword in call.keywords if keyword.arg == "mode"), None)
-
-
-def _is_false(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and not node.value
+    return next(iter([*call.args[:1], *given_by_name(call, "mode")]), None)
 
 
 DETECTOR: Final = Detector(

@@ -16,7 +16,7 @@ from rlprof.source.lines import Line, UserLines
 from rlprof.source.value import Value
 from rlprof.source.values import Values, value_of
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import assigned, items_of
+from rlprof.syntax.nodes import assigned, items_of, mentions
 
 MIN_SHARE: Final = 0.03
 """Least share of the critical time, in these operations."""
@@ -120,7 +120,7 @@ def _faded(statement: Statement, known: Mapping[str, Value]) -> ast.expr | None:
         case ast.AugAssign(target=target, op=ast.Mult(), value=by):
             pass
         case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Mult()) as by):
-            if not _mentions(by, target):
+            if not mentions(by, ast.unparse(target)):
                 return None
         case _:
             return None
@@ -166,7 +166,11 @@ def _adds_all_of(statement: Statement, traces: ast.expr, known: Mapping[str, Val
     match statement.node:
         case ast.AugAssign(target=target, op=ast.Add() | ast.Sub(), value=by):
             table = value_of(target, known)
-            return _is_large(table) and _mentions(by, traces) and _is_of_numbers(by, traces, known)
+            return (
+                _is_large(table)
+                and mentions(by, ast.unparse(traces))
+                and _is_of_numbers(by, traces, known)
+            )
     return False
 
 
@@ -181,13 +185,6 @@ def _is_of_numbers(product: ast.expr, table: ast.expr, known: Mapping[str, Value
     value = value_of(product, known)
     is_name = isinstance(product, ast.Name | ast.Attribute)
     return is_name and (value is None or value.numbers == 1)
-
-
-def _mentions(expression: ast.expr, other: ast.expr) -> bool:
-    text = ast.unparse(other)
-    return any(
-        isinstance(part, ast.expr) and ast.unparse(part) == text for part in ast.walk(expression)
-    )
 
 
 def _is_large(value: Value | None) -> bool:

@@ -26,7 +26,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, added_up, heaviest_line, last_name, short_place
 from rlprof.source.values import Values
 from rlprof.units import percent
 
@@ -179,17 +179,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
     interval = max(1, profile.critical.sample_interval_us)
     lines = UserLines.of(profile)
     costs = _Collector(lines, Values(profile.values), _sites(profile, lines)).collect()
-    wasted = {
-        site: cost
-        for site, cost in costs.items()
-        if site.message.level != KEPT and _is_wasted(site.message, cost, interval)
-    }
+    told = {site: cost for site, cost in costs.items() if _is_wasted(site.message, cost, interval)}
+    kept = {site: cost for site, cost in told.items() if site.message.level == KEPT}
+    wasted = {site: cost for site, cost in told.items() if site not in kept}
     yield from _of_nobody(profile, lines, wasted, interval)
-    kept = {
-        site: cost
-        for site, cost in costs.items()
-        if site.message.level == KEPT and _is_wasted(site.message, cost, interval)
-    }
     yield from _on_a_condition(profile, lines, kept)
 
 
@@ -197,7 +190,8 @@ def _of_nobody(
     profile: Profile, lines: UserLines, wasted: Mapping[_MessageSite, _MessageCost], interval: int
 ) -> Iterator[Finding]:
     """Yield what is told of messages that nobody wants."""
-    whole, weights = profile.critical.wall_us, _weights(wasted.values())
+    whole = profile.critical.wall_us
+    weights = added_up(cost.weights for cost in wasted.values())
     total = sum(weights.values())
     if not whole or total / whole < MIN_SHARE:
         return
@@ -247,7 +241,8 @@ def _on_a_condition(
     profile: Profile, lines: UserLines, kept: Mapping[_MessageSite, _MessageCost]
 ) -> Iterator[Finding]:
     """Yield what is told of text for functions that store it where a condition holds: samples do not show if it does."""
-    whole, weights = profile.critical.wall_us, _weights(kept.values())
+    whole = profile.critical.wall_us
+    weights = added_up(cost.weights for cost in kept.values())
     total = sum(weights.values())
     if not whole or total / whole < KEPT_SHARE:
         return
@@ -268,14 +263,6 @@ def _on_a_condition(
     )
 
 
-def _weights(costs: Iterable[_MessageCost]) -> dict[Line, float]:
-    weights: dict[Line, float] = defaultdict(float)
-    for cost in costs:
-        for line, us in cost.weights.items():
-            weights[line] += us
-    return weights
-
-
 def _place(weights: Mapping[Line, float]) -> str:
     more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
     return f"{short_place(heaviest_line(weights))}{more}"
@@ -283,11 +270,7 @@ def _place(weights: Mapping[Line, float]) -> str:
 
 def _sites(profile: Profile, lines: UserLines) -> dict[tuple[str, int], list[_MessageSite]]:
     """The eager messages of all sources, by the lines that build or log them."""
-    modules = {
-        file: module
-        for file in sorted(profile.sources)
-        if not is_logging_file(file) and (module := lines.module(file)) is not None
-    }
+    modules = lines.modules(file for file in sorted(profile.sources) if not is_logging_file(file))
     wrappers = find_wrappers(modules)
     values = Values(profile.values)
     sites: dict[tuple[str, int], list[_MessageSite]] = defaultdict(list)

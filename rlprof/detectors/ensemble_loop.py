@@ -19,7 +19,6 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.answer_chains import needs_no_other_turn, paths
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.loop_elements import Turns, turns_at
@@ -165,10 +164,6 @@ class NetworkLoop:
 class NetworkLoops(SteadySearch):
     """Looks for them in the steady phase."""
 
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        super().__init__(profile, lines)
-        self._parameters = Parameters(profile.sources, profile.run.command)
-
     def found(self) -> list[NetworkLoop]:
         loops: dict[Line, NetworkLoop] = {}
         looked: dict[Line, Ensemble | None] = {}
@@ -279,7 +274,7 @@ class NetworkLoops(SteadySearch):
             ):
                 return ast.dump(of) == ast.dump(container)
             case ast.Call(func=ast.Name(id="range"), args=[most]):
-                return self._parameters.value(most) == networks
+                return self.parameters.value(most) == networks
         return False
 
 

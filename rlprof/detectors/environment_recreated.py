@@ -102,8 +102,7 @@ class _Search(SteadySearch):
                 yield from (ast.unparse(each) for each in given if _differs(each, made, module))
                 return
             function = statement.function
-            parent = self.tree.nodes[node].parent
-            node = self.lines.owner(parent) if parent != NO_PARENT else NO_PARENT
+            node = self.lines.owner(self.tree.nodes[node].parent)
             is_handed_on = function and names_in(*given) & {*arguments_of(function.node)}
             if node == NO_PARENT or function is None or not is_handed_on:
                 return

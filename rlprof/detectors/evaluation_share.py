@@ -66,7 +66,6 @@ _COUNTS_ITS_OWN: Final = frozenset(
 class _Search(SteadySearch):
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self._sources = profile.sources
         self._steps = {"step"}.union(
             *(step_loops(text).methods for text in profile.sources.values())
         )
@@ -84,12 +83,10 @@ class _Search(SteadySearch):
         self.weights: dict[Line, float] = defaultdict(float)
         self.steps_elsewhere = False
         """True if environments are stepped, or networks trained, outside of them, too."""
-        self._quarters = profile.quarters
         self._interval_us = profile.critical.sample_interval_us
         self._in_steps: dict[bool, list[int]] = {True: [], False: []}
         """Nodes of steps that are counted, by whether an evaluation makes them."""
-        modules = (self.lines.module(file) for file in self._sources)
-        self._remembering = remembering_methods(module for module in modules if module is not None)
+        self._remembering = remembering_methods(self.lines.modules(profile.sources).values())
         self._remembered = set(self._places_remembered())
 
     def _places_remembered(self) -> Iterator[tuple[str, str, Frame | None]]:
@@ -121,8 +118,11 @@ class _Search(SteadySearch):
         whole = self._share_of_time(whole_us)
         if whole is None:
             return Interval(0.0, 0.0, 0.0)
-        made = sum(quarter.steps for quarter in self._quarters)
-        told = [(quarter.steps, self._share_of_time(quarter.wall_us)) for quarter in self._quarters]
+        made = sum(quarter.steps for quarter in self.profile.quarters)
+        told = [
+            (quarter.steps, self._share_of_time(quarter.wall_us))
+            for quarter in self.profile.quarters
+        ]
         parts = (steps * (whole if part is None else part) for steps, part in told)
         share = min(1.0, sum(parts) / made) if made else whole
         seen_us = sum(whole_us.get(node, 0) for nodes in self._in_steps.values() for node in nodes)
@@ -285,7 +285,7 @@ class _Search(SteadySearch):
         return above or any(frame.line in lines for lines in self._read(frame).acting)
 
     def _read(self, frame: Frame) -> StepLoops:
-        return step_loops(self._sources.get(frame.file, ""))
+        return step_loops(self.profile.sources.get(frame.file, ""))
 
 
 def detect(profile: Profile) -> Iterable[Finding]:

@@ -13,7 +13,7 @@ from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.gathers import gathering_waits
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import Line, UserLines, heaviest_line, short_place
 from rlprof.units import percent
 
 MIN_SHARE: Final = 0.1
@@ -66,7 +66,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         title=f"a batch is waited for until a time-out ({short_place(most.line)})",
         savings=(),
         remainder=Remainder(nodes, Range(1 - min(MOST, WITH_WAKE_UPS * both), 1 - least)),
-        locations=UserLines(most.activity.tree, profile.sources).locations(
+        locations=UserLines.of(profile, most.activity.tree).locations(
             {most.line: most.waited_us}, most.activity.wall_us
         ),
         evidence=(
@@ -81,7 +81,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _gathering(profile: Profile) -> Iterator[_Gathering]:
     for activity in profile.activities:
-        lines = UserLines(activity.tree, profile.sources, profile.started_package)
+        lines = UserLines.of(profile, activity.tree)
         waited: dict[Line, float] = defaultdict(float)
         for node, cost in activity.tree.self_costs():
             owner = lines.owner(node) if cost.idle_us else NO_PARENT
@@ -91,7 +91,7 @@ def _gathering(profile: Profile) -> Iterator[_Gathering]:
             if frame.line in gathering_waits(profile.sources.get(frame.file, "")):
                 waited[lines.line(owner)] += cost.idle_us
         if waited and activity.wall_us:
-            line = max(waited, key=lambda each: (waited[each], each))
+            line = heaviest_line(waited)
             yield _Gathering(activity, line, waited[line])
 
 

@@ -140,8 +140,7 @@ def _of_pool(profile: Profile, threads: Sequence[Activity]) -> Iterable[Finding]
         return
     tree = main.tree
     handing = tree.subtrees(tree.topmost(lambda frame: bool(_POOL.search(frame.file))))
-    costs = [main.tree.self_cost(node) for node in handing]
-    handed_us = sum(cost.wall_us for cost in costs)
+    handed_us = tree.cost_of(handing).wall_us
     tasks_us = sum(activity.on_cpu_us for activity in pool)
     # Tasks that wait, for a simulator or a disk, are what threads are for.
     if _waits_in_tasks(profile, pool) > tasks_us or not main.wall_us:

@@ -37,9 +37,9 @@ Each quarter has more than the one before it, too: a disk is slow at times."""
 LEAST_AT_FIRST: Final = 0.05
 """Part of the last quarter's time per step that the first has: what begins later does not grow, it begins."""
 
-LEAST_LONGER: Final = 0.5
+LEAST_LONGER: Final = 0.8
 """Part of the line's growth by which the whole step is longer in the last quarter. Where it is not, the time moved from one line to another:
-a sampler sees a line of a fraction of a microsecond at its neighbour when the interpreter looks for signals there. By reason."""
+samples of lines of a few microseconds do, by turns of luck. By reason; of two lines that did grow the steps became longer by 0.98 and 1.6 of it."""
 
 FEWEST_SAMPLES: Final = 40
 """Least samples of a line in the last quarter."""

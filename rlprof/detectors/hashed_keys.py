@@ -65,7 +65,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
     time, looking_up = search.time()
     if not time.is_worth(MIN_SHARE):
         return
-    own_us = sum(search.tree.self_cost(node).wall_us for node in looking_up)
+    own_us = search.tree.cost_of(looking_up).wall_us
     savings = (Saving(time.nodes, OF_HASHES), Saving(frozenset(looking_up), OF_LOOK_UPS))
     yield Finding(
         title=f"keys are hashed by Python code each time ({time.place})",

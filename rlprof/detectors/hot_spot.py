@@ -233,7 +233,7 @@ def _evidence(cost: _HotSpotCost, lines: UserLines, whole: int) -> Iterable[str]
 
 def _operation(cost: _HotSpotCost, lines: UserLines, values: Values) -> Iterable[str]:
     """Return what the heaviest line does, where the values that it works on were seen."""
-    heaviest = max(cost.lines, key=lambda line: (cost.lines[line], line))
+    heaviest = heaviest_line(cost.lines)
     owners = {owner for owner in cost.owners if lines.line(owner) == heaviest}
     called = {
         last_name(lines.tree.frame(child).function)

@@ -29,7 +29,7 @@ from rlprof.model.calltree import Cost, sum_costs
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Remainder, Saving
 from rlprof.model.profile import Profile
-from rlprof.source.lines import Line, UserLines, short_place
+from rlprof.source.lines import UserLines, short_place
 from rlprof.units import count, duration, of_each_step, percent, rough_count, size
 
 ONE_WAY: Final = 0.1
@@ -114,11 +114,7 @@ def _of_a_stream(profile: Profile) -> Iterable[Finding]:
     if us < MIN_STREAM * whole:
         return
     locations = _locations(stream.nodes, profile)
-    place = (
-        f" ({short_place(Line(locations[0].file, locations[0].line, locations[0].function))})"
-        if locations
-        else ""
-    )
+    place = f" ({short_place(locations[0])})" if locations else ""
     yield Finding(
         title=f"each step is sent by itself{place}",
         savings=(Saving(stream.nodes, stream.removable),),

@@ -33,7 +33,15 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.pace.load import wants_more_cores
 from rlprof.profile.roles import SERVICES
-from rlprof.source.lines import Line, UserLines, file_name, heaviest_line, last_name, short_place
+from rlprof.source.lines import (
+    Line,
+    UserLines,
+    added_up,
+    file_name,
+    heaviest_line,
+    last_name,
+    short_place,
+)
 from rlprof.source.waiting import polled
 from rlprof.syntax.origin import Origin, installed_package, origin
 from rlprof.units import percent
@@ -220,21 +228,18 @@ def _is_crowded(load: HostLoad) -> bool:
 
 def _weights(profile: Profile, found: _Polling) -> dict[Line, float]:
     """Time of the lines that ask: of loops in the thread that asks most and in the critical ones, of questions as they are priced."""
-    weights: dict[Line, float] = defaultdict(float)
     trees = [
         activity.tree
         for activity in profile.activities
         if found.loops and (activity is found.worst or activity.is_critical)
     ]
-    for tree in trees or [profile.steady]:
-        lines = UserLines.of(profile, tree)
-        asking = found.loops or found.questions
-        own = lines.times(
+    asking = found.loops or found.questions
+    return added_up(
+        UserLines.of(profile, tree).times(
             (node, cost.wall_us) for node, cost in tree.self_costs() if node in asking
         )
-        for line, us in own.items():
-            weights[line] += us
-    return weights
+        for tree in trees or [profile.steady]
+    )
 
 
 def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> str:
@@ -251,7 +256,7 @@ def _title(weights: Mapping[Line, float], found: _Polling, profile: Profile) -> 
 def _names(line: Line, found: _Polling, profile: Profile) -> list[str]:
     """Return what a line asks, by what it was seen to call, the longest first, then by its text."""
     steady = profile.steady
-    lines = UserLines(steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     times: dict[str, float] = defaultdict(float)
     for node in found.questions | found.loops:
         owner = lines.owner(node) if asks(steady.frame(node)) else NO_PARENT

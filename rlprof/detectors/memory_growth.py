@@ -191,7 +191,7 @@ def _where(
 
 
 def _shares(line: GrownLine) -> str:
-    at = short_place(Line(line.file, line.line, line.function))
+    at = short_place(line)
     return f"{at} has {percent(line.share_of_growth)} of the growth and {percent(line.share_of_time)} of the time"
 
 

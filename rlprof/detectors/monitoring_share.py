@@ -99,13 +99,10 @@ class _Search(SteadySearch):
         self._program = self._read()
 
     def _read(self) -> DataFlow | None:
-        modules = {
-            file: module
-            for file in self.profile.sources
-            if self.lines.is_yours(Frame(file, "", 0))
-            and (module := self.lines.module(file)) is not None
-        }
         texts = self.profile.sources
+        modules = self.lines.modules(
+            file for file in texts if self.lines.is_yours(Frame(file, "", 0))
+        )
         acting = {"step", "backward"}.union(*(step_loops(texts[file]).methods for file in modules))
         program = read_program(modules, CallJudge(modules, self.values), acting)
         return None if program.is_opaque or not self._learns(program, acting) else program

@@ -31,7 +31,8 @@ from rlprof.source.value import Value, is_number, is_truth
 from rlprof.source.values import value_of
 from rlprof.syntax.imports import root_name
 from rlprof.syntax.loop_elements import Turns, turns_at
-from rlprof.syntax.nodes import nodes_in
+from rlprof.syntax.module import variables_read
+from rlprof.syntax.nodes import names_in, nodes_in
 
 FEWEST: Final = 64
 """Numbers from which on a loop is told: an operation of numpy's takes about a microsecond, ten turns of a loop as much."""
@@ -108,10 +109,6 @@ class NumberLoop:
 class NumberLoops(SteadySearch):
     """Looks for them in the steady phase."""
 
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        super().__init__(profile, lines)
-        self._parameters = Parameters(profile.sources, profile.run.command)
-
     def found(self) -> list[NumberLoop]:
         loops: dict[tuple[str, int], NumberLoop] = {}
         for node, _ in sorted(self.tree.self_costs()) if self.values else ():
@@ -124,7 +121,7 @@ class NumberLoops(SteadySearch):
             for turns in turns_at(module, frame.line):
                 known = self.values.between(frame.file, turns.lines)
                 table = table_turns(module, turns, known)
-                numbers = _Reading(turns, known, self._parameters, table).numbers()
+                numbers = _Reading(turns, known, self.parameters, table).numbers()
                 if numbers is not None:
                     if writes_to_a_view(module, frame.line, turns):
                         break
@@ -245,7 +242,7 @@ class _Reading:
                 return self._is_number(value) and all(map(self._is_given, targets))
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub(), value=value):
                 self._computes = True
-                is_sum = name not in self._own and not _reads(self._turns.body, name)
+                is_sum = name not in self._own and name not in variables_read(*self._turns.body)
                 self._sums.add(name)
                 return (is_sum or name in self._own) and self._is_number(value)
             case ast.AugAssign(target=ast.Subscript() as target, value=value):
@@ -284,12 +281,7 @@ class _Reading:
             isinstance(node, ast.Attribute) and node.attr == "append" and root_name(node) == name
             for node in nodes
         )
-        through = {
-            part.id
-            for element in self._turns.elements.values()
-            for part in ast.walk(element)
-            if isinstance(part, ast.Name)
-        }
+        through = names_in(*self._turns.elements.values())
         return uses == appends and name not in through
 
     def _are_its_places(self) -> bool:
@@ -378,13 +370,6 @@ class _Reading:
             for node in nodes_in(*self._turns.body)
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
-
-
-def _reads(body: Iterable[ast.AST], name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in nodes_in(*body)
-    )
 
 
 def _is_number(type_name: str) -> bool:

@@ -27,7 +27,7 @@ from rlprof.source.lines import Line, UserLines, file_name, last_name, short_pla
 from rlprof.source.value import Value
 from rlprof.source.values import Values
 from rlprof.syntax.module import PARSED_FILES, called_name, parse
-from rlprof.syntax.nodes import calls_in
+from rlprof.syntax.nodes import calls_in, given_by_name, is_off
 from rlprof.syntax.origin import installed_package
 from rlprof.units import count, duration
 
@@ -290,7 +290,7 @@ class OptimizerCall:
     def says(self, option: str) -> bool:
         """Tell whether an option is given, and not as nothing, zero or False."""
         value = self.options.get(option)
-        return value is not None and not _is_off(value)
+        return value is not None and not is_off(value)
 
 
 class HasSettings(Protocol):
@@ -333,14 +333,10 @@ def makes_sparse_gradients(text: str) -> bool:
     """Tell whether ``text`` makes a table whose gradients hold the rows alone that were read: ``nn.Embedding(..., sparse=True)``."""
     module = parse(text) if "sparse" in text else None
     return module is not None and any(
-        called_name(call) in _EMBEDDINGS and keyword.arg == "sparse" and not _is_off(keyword.value)
+        called_name(call) in _EMBEDDINGS and not is_off(sparse)
         for call in calls_in(module.tree)
-        for keyword in call.keywords
+        for sparse in given_by_name(call, "sparse")
     )
-
-
-def _is_off(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and not value.value
 
 
 DETECTOR: Final = Detector(

@@ -107,7 +107,7 @@ class _Written(SteadySearch):
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self.output = find_output(self.lines, Values(profile.values))
+        self.output = find_output(self.lines, self.values)
         self.by_sink: dict[Sink, float] = defaultdict(float)
         self.weights: dict[Line, float] = defaultdict(float)
         self._by_both: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
@@ -141,8 +141,8 @@ class _Written(SteadySearch):
     def _read_by_the_run(self, profile: Profile) -> Iterator[int]:
         """Yield prints of programs that the run starts to read what they print: their lines are data on the way."""
         programs = {each.id for each in profile.processes if each.start_method == "subprocess"}
-        modules = (self.lines.module(file) for file in profile.sources if programs)
-        if not any(module is not None and reads_programs(module) for module in modules):
+        modules = self.lines.modules(profile.sources if programs else ()).values()
+        if not any(map(reads_programs, modules)):
             return
         others = {
             node

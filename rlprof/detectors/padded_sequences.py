@@ -124,11 +124,9 @@ class PaddedBatches:
 
 def padded_batches(profile: Profile, lines: UserLines) -> list[PaddedBatches]:
     """Look for them in the steady phase; of several statements of one function the first."""
-    modules = {
-        file: module
-        for file in profile.sources
-        if origin_of_file(file) is Origin.YOURS and (module := lines.module(file)) is not None
-    }
+    modules = lines.modules(
+        file for file in profile.sources if origin_of_file(file) is Origin.YOURS
+    )
     if any(map(_takes_care, modules.values())):
         return []
     values = Values(profile.values)

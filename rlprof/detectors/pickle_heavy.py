@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.line_time import interpreter_lock_waits, working_time
+from rlprof.detectors.recognisers.line_time import (
+    busy_us_anywhere,
+    interpreter_lock_waits,
+    working_time,
+)
 from rlprof.detectors.recognisers.processes.publishing import Publishing, find_publishing
 from rlprof.detectors.recognisers.processes.transport import LARGE_BYTES, below, find_transport
 from rlprof.libraries.base import Transport
@@ -19,7 +23,7 @@ from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines, last_name
+from rlprof.source.lines import Line, UserLines, added_up, last_name
 from rlprof.units import count, percent, size
 
 MIN_SHARE: Final = 0.02
@@ -190,14 +194,9 @@ def _waits(
     """
     tree, kinds = profile.steady, profile.wait_kinds
     waiting = frozenset(node for node in transport if kinds.get(node) in FOR_OTHERS)
-    costs = [tree.self_cost(node) for node in waiting]
-    wall, idle = sum(cost.wall_us for cost in costs), sum(cost.idle_us for cost in costs)
-    moving = len(profile.critical.threads) * sum(
-        cost.busy_us
-        for activity in profile.activities
-        for node, cost in activity.tree.self_costs()
-        if node in moved
-    )
+    cost = tree.cost_of(waiting)
+    wall, idle = cost.wall_us, cost.idle_us
+    moving = len(profile.critical.threads) * busy_us_anywhere(profile, moved)
     if idle and moving:
         busy = (wall - idle) / wall
         goes = min(most, moving / idle) * idle / wall
@@ -246,11 +245,7 @@ def _locations(profile: Profile, nodes: frozenset[int]) -> tuple[Location, ...]:
             beside[activity.process] += sum(us for _, us in costs)
     for process, us in beside.items():
         _share_out(us, handed.get(process, {}), weights)
-    everywhere: dict[Line, float] = defaultdict(float)
-    for by_line in handed.values():
-        for line, us in by_line.items():
-            everywhere[line] += us
-    _share_out(of_workers, everywhere, weights)
+    _share_out(of_workers, added_up(handed.values()), weights)
     whole = max(
         profile.critical.wall_us,
         sum(main_activity.wall_us for main_activity in profile.activities if main_activity.is_main),
@@ -311,13 +306,7 @@ def _evidence(
             f"steady phase, from {len(traffic.senders)} "
             f"process{'es' if len(traffic.senders) > 1 else ''}{per_step}"
         )
-    passed = sum(
-        cost.busy_us
-        for activity in profile.activities
-        for node, cost in activity.tree.self_costs()
-        if node in tensors
-    )
-    if passed:
+    if passed := busy_us_anywhere(profile, tensors):
         working = sum(activity.wall_us - activity.idle_us for activity in profile.activities)
         yield f"{percent(passed / max(1, working))} of the busy time opens, passes and maps tensors' storage"
 

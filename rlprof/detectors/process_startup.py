@@ -293,8 +293,7 @@ def _remade(start: WorkerStart, profile: Profile) -> Finding | None:
         return None
     lines = UserLines.of(profile, steady)
     locations = lines.locations(maker.weights, max(1, profile.steady_us))[:SHOWN_LINES]
-    first = locations[0] if locations else None
-    where = f" ({short_place(Line(first.file, first.line, first.function))})" if first else ""
+    where = f" ({short_place(locations[0])})" if locations else ""
     number = len(start.processes)
     return Finding(
         title=f"{count(number)} processes are made and ended in the loop{where}",

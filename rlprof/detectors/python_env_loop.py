@@ -144,7 +144,6 @@ class _Search(SteadySearch):
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self.sources = profile.sources
         self.policy = _EnvLoopTime()
         self.steps = _EnvLoopTime()
         self.steps_us = 0.0
@@ -156,7 +155,7 @@ class _Search(SteadySearch):
         self._loops = {file: loops for file, loops in self._loops.items() if loops}
         self._torch: dict[int, bool] = {}
         self._rows = OneRow(self.tree, self.lines, self.values)
-        self._own = OwnNetworks(self.lines, self.values, self.sources, self._calls_framework)
+        self._own = OwnNetworks(self.lines, self.values, profile.sources, self._calls_framework)
         for file in profile.sources:
             seen = self._loops_seen(file)
             if seen:
@@ -292,20 +291,21 @@ def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
     search.run()
     whole = profile.critical.wall_us
-    parameters = Parameters(profile.sources, profile.run.command)
     if whole and search.policy.wall_us / whole >= MIN_SHARE:
-        yield _of_policy(search, profile, parameters)
+        yield _of_policy(search, profile)
     plain = search.steps.wall_us >= MOSTLY_PLAIN * search.steps_us
     if whole and plain and search.steps.wall_us / whole >= MIN_SHARE:
-        yield from _of_steps(search, profile, parameters)
+        yield from _of_steps(search, profile)
 
 
-def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Finding:
+def _of_policy(search: _Search, profile: Profile) -> Finding:
     claim, whole = search.policy, profile.critical.wall_us
     heaviest = heaviest_line(claim.weights)
-    count = _environments(claim, profile, parameters)
+    count = _environments(claim, profile, search.parameters)
     around = [loop for loop, file in claim.loops if file == heaviest.file]
-    within = rows_of_each(search.lines.module(heaviest.file), heaviest.line, around, parameters)
+    within = rows_of_each(
+        search.lines.module(heaviest.file), heaviest.line, around, search.parameters
+    )
     count = count * within if count else None
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0
     # A step is one pass where the loop is over environments; of other rows it may be all of them.
@@ -325,9 +325,9 @@ def _of_policy(search: _Search, profile: Profile, parameters: Parameters) -> Fin
     )
 
 
-def _of_steps(search: _Search, profile: Profile, parameters: Parameters) -> Iterable[Finding]:
+def _of_steps(search: _Search, profile: Profile) -> Iterable[Finding]:
     claim, whole = search.steps, profile.critical.wall_us
-    count = _environments(claim, profile, parameters)
+    count = _environments(claim, profile, search.parameters)
     if count is None or count <= STEP_COSTS.low:
         return
     each = claim.wall_us / profile.steady_steps if profile.steady_steps else 0.0

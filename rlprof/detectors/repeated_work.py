@@ -111,8 +111,7 @@ def _is_quick(repeated: RepeatedWork, search: SameInputs) -> bool:
     if not repeated.work.again or not all(value.is_plain for value in repeated.inputs.values()):
         return False
     frame = search.tree.frame(min(repeated.nodes))
-    module = search.lines.module(frame.file)
-    function = module.function_at(frame.line) if module is not None else None
+    function = search.lines.function(frame)
     return function is not None and not any(
         isinstance(node, Loop | Comprehension)
         or (isinstance(node, ast.Call) and not hardly_works(node))

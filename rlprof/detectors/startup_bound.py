@@ -17,7 +17,7 @@ from rlprof.detectors.recognisers.processes.worker_start import (
     worker_start,
 )
 from rlprof.model.calltree import CallTree
-from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
 from rlprof.source.lines import Line, UserLines
@@ -63,9 +63,29 @@ class _StartUp:
     modules: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Inclusive time by top-level module as imported from the user's code or the interpreter (µs)."""
     nodes: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    lines: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
-    """The user's lines that import, or work themselves (µs)."""
+    importing: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    """The user's lines that import (µs)."""
+    setting_up: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
+    """The user's lines that work themselves (µs)."""
     set_up_nodes: set[int] = field(default_factory=set)
+
+    @property
+    def is_led_by_imports(self) -> bool:
+        """True if no line that sets up takes longer than the module that takes longest to import."""
+        return max(self.modules.values(), default=0) >= max(self.setting_up.values(), default=0.0)
+
+    @property
+    def leading(self) -> dict[Line, float]:
+        """The lines of what takes longest."""
+        return self.importing if self.is_led_by_imports else self.setting_up
+
+    @property
+    def lines(self) -> dict[Line, float]:
+        """All of them; one that does both stands once."""
+        lines = defaultdict(float, self.importing)
+        for line, us in self.setting_up.items():
+            lines[line] += us
+        return lines
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -88,14 +108,22 @@ def detect(profile: Profile) -> Iterable[Finding]:
     heaviest = _heaviest(found, start_up)
     processes = sum(1 for process in profile.processes if process.python)
     yield Finding(
-        title=_title(heaviest, start_up / wall),
+        title=_title(heaviest if found.is_led_by_imports else [], start_up / wall),
         phase=PhaseKind.START_UP,
         savings=tuple(_savings(found, profile)),
-        locations=lines.locations(found.lines, wall)[:SHOWN_LINES],
+        locations=_locations(found, lines, wall),
         evidence=tuple(_evidence(heaviest, profile, processes, agent_us)),
         fix=_fix(processes),
         confidence=Confidence.BOUNDED,
     )
+
+
+def _locations(found: _StartUp, lines: UserLines, wall_us: int) -> tuple[Location, ...]:
+    """Return the heaviest, but first of all that of which the title tells."""
+    ranked = lines.locations(found.lines, wall_us)
+    first = lines.locations(found.leading, wall_us)[:1]
+    place = [(each.file, each.line) for each in first]
+    return tuple(sorted(ranked, key=lambda each: (each.file, each.line) not in place))[:SHOWN_LINES]
 
 
 class _Import(NamedTuple):
@@ -122,7 +150,7 @@ def _measure(tree: CallTree, lines: UserLines, left_out: frozenset[int]) -> _Sta
             under_way[node] = current
             _add_import(found, current, node, own.wall_us)
         elif own.busy_us and (line := _own_line(lines, node)) is not None:
-            found.lines[line] += own.busy_us
+            found.setting_up[line] += own.busy_us
             found.set_up_nodes.add(node)
     return found
 
@@ -132,7 +160,7 @@ def _add_import(found: _StartUp, current: _Import, node: int, wall_us: int) -> N
         found.modules[current.module] += wall_us
         found.nodes[current.module].add(node)
         if current.line is not None:
-            found.lines[current.line] += wall_us
+            found.importing[current.line] += wall_us
 
 
 def _import_at(tree: CallTree, node: int, lines: UserLines) -> _Import:

@@ -16,7 +16,6 @@ from rlprof.model.finding import Confidence, Finding, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.parameters import Parameters
 from rlprof.source.table_sums import Lookup, TableSum, indices_of, loops_around, sums_at
 from rlprof.source.value import Value, is_number
 from rlprof.source.values import value_of
@@ -94,7 +93,6 @@ class TableSweeps(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._parameters = Parameters(profile.sources, profile.run.command)
         self._summed: dict[tuple[str, int], Sequence[_Summed]] = {}
         """By file and line."""
 
@@ -189,7 +187,7 @@ class TableSweeps(SteadySearch):
         """Tell whether a loop goes through all states, as far as is known, and in no order that means something."""
         match over:
             case ast.Call(func=ast.Name(id="range"), args=[stop]):
-                turns = self._parameters.value(stop)
+                turns = self.parameters.value(stop)
                 return (inf if turns is None else turns) >= FEWEST
             case ast.Call(func=ast.Name(id="list" | "tuple" | "enumerate"), args=[of]):
                 return self._goes_through(of, many, known)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, InTrace, Need
-from rlprof.detectors.recognisers.line_time import lines_time
+from rlprof.detectors.recognisers.line_time import LinesByPart, lines_time
 from rlprof.detectors.recognisers.networks.target_loops import (
     MovedBy,
     TargetUpdate,
@@ -19,13 +19,13 @@ from rlprof.device.repeats import averages_by_parameter
 from rlprof.device.view import TraceView
 from rlprof.model.calibration import calibrated
 from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines, heaviest_line, last_name, short_place
+from rlprof.source.lines import Line, UserLines, last_name, short_place
 from rlprof.source.values import Values
 from rlprof.tracefile.regions import OPTIMIZER_STEP
-from rlprof.units import count, duration, of_each_step, percent
+from rlprof.units import count, duration, percent
 
 MIN_SHARE: Final = 0.02
 """Least share of the critical time: twice what a report lists."""
@@ -75,7 +75,7 @@ _AND_BUFFERS: Final = (
 
 
 def detect_in_samples(profile: Profile) -> Iterable[Finding]:
-    tree, whole = profile.steady, profile.critical.wall_us
+    tree = profile.steady
     lines = UserLines.of(profile)
     values = Values(profile.values)
     updates = {file: dict(target_updates(text)) for file, text in profile.sources.items()}
@@ -86,28 +86,22 @@ def detect_in_samples(profile: Profile) -> Iterable[Finding]:
     def is_for_it(line: Frame, below: Frame) -> bool:
         return last_name(below.function) in updates[line.file][line.line].calls
 
-    times = {
-        kind: lines_time(profile, lines, _places(updates, kind), calls=is_for_it)
-        for kind in MovedBy
-    }
-    weights = {line: us for time in times.values() for line, us in time.weights.items()}
-    total = sum(weights.values())
-    if not whole or total < MIN_SHARE * whole:
+    time = LinesByPart(profile, lines)
+    for kind, part in _REMOVABLE.items():
+        of_kind = lines_time(profile, lines, _places(updates, kind), calls=is_for_it)
+        for line, us in of_kind.weights.items():
+            time.add_part(line, us, of_kind.nodes, part)
+    if not time.is_worth(MIN_SHARE):
         return
-    heaviest = heaviest_line(weights)
+    heaviest = time.heaviest
     update = updates[heaviest.file][heaviest.line]
     loop = Line(heaviest.file, update.line, "")
-    each = of_each_step(total, profile.steady_steps)
     yield Finding(
         title=f"a target network is moved parameter by parameter ({short_place(loop)})",
-        savings=tuple(
-            Saving(time.nodes, _REMOVABLE[moved_by])
-            for moved_by, time in times.items()
-            if time.nodes
-        ),
-        locations=lines.shown_locations(weights, whole),
+        savings=time.savings,
+        locations=time.locations,
         evidence=(
-            f"{percent(total / whole)} of the steady time is spent in that loop{each}",
+            time.share_spent("in that loop"),
             "the source shows a Python loop over the parameters of two networks",
         ),
         fix="Make the lists once, targets = list(target.parameters()), and move all by one call under "

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples, Need
-from rlprof.detectors.recognisers.line_time import LineTime
+from rlprof.detectors.recognisers.line_time import LinesByPart
 from rlprof.model.calibration import calibrated
-from rlprof.model.finding import Confidence, Finding, Range, Saving
+from rlprof.model.finding import Confidence, Finding, Range
 from rlprof.model.profile import Profile
 from rlprof.source.lines import Line, UserLines
 from rlprof.source.tensor_lists import (
@@ -72,20 +71,17 @@ BESIDE_OTHERS: Final = Range(0.2, 0.97)
 """The same where the line calls something else, too: nobody knows which of them takes how much."""
 
 
-class _LinesOfKind(LineTime):
+class _LinesOfKind(LinesByPart):
     """The time of the lines of one kind, and what they are given."""
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self.by_part: dict[Range, set[int]] = defaultdict(set)
-        """Nodes by the part that goes."""
         self.seen: dict[Line, TensorOfList] = {}
 
     def add_line(self, node: int, us: int, made: TensorOfList) -> None:
         line = self.lines.line(node)
-        self.add(line, us, [node])
+        self.add_part(line, us, [node], _removable(made))
         self.seen[line] = made
-        self.by_part[_removable(made)].add(node)
 
 
 def _removable(made: TensorOfList) -> Range:
@@ -156,7 +152,7 @@ def _finding(
     several = "those lines themselves" if len(found.weights) > 1 else "that line itself"
     return Finding(
         title=f"{title} ({found.place})",
-        savings=tuple(Saving(frozenset(nodes), part) for part, nodes in found.by_part.items()),
+        savings=found.savings,
         locations=found.locations,
         evidence=(
             found.share_spent(f"on {several}"),

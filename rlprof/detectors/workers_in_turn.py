@@ -171,7 +171,6 @@ class RequestLoops(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._kinds = profile.wait_kinds
         self._tasks = PoolTasks(profile, lines)
         critical = [
             activity for activity in profile.activities if activity.is_critical and activity.is_main
@@ -197,7 +196,7 @@ class RequestLoops(SteadySearch):
             for node, cost in sorted(activity.tree.self_costs())
         )
         for node, idle_us, activity in waits:
-            kind = self._kinds.get(node)
+            kind = self.profile.wait_kinds.get(node)
             owner = self.lines.owner(node)
             if not idle_us or owner == NO_PARENT:
                 continue
@@ -254,8 +253,7 @@ class RequestLoops(SteadySearch):
                     is_round = request.is_of(turns, module)
                     return self._told(frame.file, turns, container) if is_round else None
             function = module.function_at(frame.line)
-            parent = self.tree.nodes[node].parent
-            node = self.lines.owner(parent) if parent != NO_PARENT else NO_PARENT
+            node = self.lines.owner(self.tree.nodes[node].parent)
             if function is None or node == NO_PARENT or not request.is_of_one_worker:
                 return None
             frame = self.tree.frame(node)
@@ -287,8 +285,8 @@ class _Request(NamedTuple):
         asks = [
             ask
             for ask in self.asks
-            if any(ask is each for each in inside)
-            and not any(ask is each for each in at_times)
+            if ask in inside
+            and ask not in at_times
             and (ask is self.waits or _is_of_turn(ask, turns))
         ]
         given = [arg for ask in asks for arg in given_to(ask)]

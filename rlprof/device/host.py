@@ -55,51 +55,46 @@ class CallSite:
     """The part of torch that made it for itself: ``GradScaler``; empty where the program did."""
 
 
-class HostThreads:
-    """Rows of one kind by thread, each with those that contain it."""
+def by_thread(rows: Iterable[Row]) -> dict[object, list[Row]]:
+    threads: dict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        threads[row.thread].append(row)
+    return threads
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows: dict[object, list[Row]] = defaultdict(list)
-        for row in rows:
-            self._rows[row.thread].append(row)
 
-    def around(self, targets: Iterable[Row]) -> dict[int, tuple[Row, ...]]:
-        """For each target, by ``id``: the rows of its thread that contain it, the outermost first."""
-        found: dict[int, tuple[Row, ...]] = {}
-        by_thread: dict[object, list[Row]] = defaultdict(list)
-        for target in targets:
-            by_thread[target.thread].append(target)
-        for thread, wanted in by_thread.items():
-            wanted.sort(key=lambda row: row.ts)
-            self._sweep(self._rows.get(thread, ()), wanted, found)
-        return found
+def rows_around(rows: Iterable[Row], targets: Iterable[Row]) -> dict[int, tuple[Row, ...]]:
+    """For each target, by ``id``: those of ``rows`` that are of its thread and contain it, the outermost first."""
+    found: dict[int, tuple[Row, ...]] = {}
+    others = by_thread(rows)
+    for thread, wanted in by_thread(targets).items():
+        wanted.sort(key=lambda row: row.ts)
+        _sweep(others.get(thread, ()), wanted, found)
+    return found
 
-    @staticmethod
-    def _sweep(
-        rows: Sequence[Row], wanted: Sequence[Row], found: dict[int, tuple[Row, ...]]
-    ) -> None:
-        stack: list[Row] = []
-        at = 0
-        for target in wanted:
-            while at < len(rows) and rows[at].ts <= target.ts:
-                row = rows[at]
-                at += 1
-                while stack and stack[-1].end <= row.ts:
-                    stack.pop()
-                stack.append(row)
-            while stack and stack[-1].end <= target.ts:
+
+def _sweep(rows: Sequence[Row], wanted: Sequence[Row], found: dict[int, tuple[Row, ...]]) -> None:
+    stack: list[Row] = []
+    at = 0
+    for target in wanted:
+        while at < len(rows) and rows[at].ts <= target.ts:
+            row = rows[at]
+            at += 1
+            while stack and stack[-1].end <= row.ts:
                 stack.pop()
-            # Times are rounded: a call may end a little after the op that made it.
-            found[id(target)] = tuple(
-                row for row in stack if row is not target and row.end >= target.ts
-            )
+            stack.append(row)
+        while stack and stack[-1].end <= target.ts:
+            stack.pop()
+        # Times are rounded: a call may end a little after the op that made it.
+        found[id(target)] = tuple(
+            row for row in stack if row is not target and row.end >= target.ts
+        )
 
 
 def call_sites(trace: Trace, calls: Sequence[Row]) -> list[CallSite]:
     """The site of each of ``calls``, in their order."""
-    ops = HostThreads(trace.ops).around(calls)
-    python = HostThreads(trace.python).around(calls)
-    regions = HostThreads(trace.annotations).around(calls)
+    ops = rows_around(trace.ops, calls)
+    python = rows_around(trace.python, calls)
+    regions = rows_around(trace.annotations, calls)
     of_scaler = _reads_of_scaler(trace, calls) if not trace.python else frozenset()
     return [
         _site(

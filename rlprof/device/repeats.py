@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from rlprof.device.host import by_thread
 from rlprof.device.intervals import TimeSpan
 from rlprof.model.trace import Row
 
@@ -41,7 +41,7 @@ def loops_over_tensors(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
     """Loops of ``least`` turns or more that take items of a tensor, in the outermost ``ops``."""
     if sum(op.name == _SELECT for op in ops) < least:
         return
-    for own in _by_thread(ops):
+    for own in by_thread(ops).values():
         starts = [at for at, op in enumerate(own) if op.name == _SELECT]
         if len(starts) < least:
             continue
@@ -82,7 +82,7 @@ def averages_by_parameter(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
     """Runs of ops that mix ``least`` tensors or more into others, one after the other."""
     if sum(op.name in _MIXING for op in ops) < least:
         return
-    for own in _by_thread(ops):
+    for own in by_thread(ops).values():
         for is_averaging, group in groupby(own, key=lambda op: op.name in _AVERAGING):
             if not is_averaging:
                 continue
@@ -93,10 +93,3 @@ def averages_by_parameter(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
                 mixed += max(names.count(name) for name in _WRITING)
             if mixed >= least:
                 yield Repeat(run[0], TimeSpan(run[0].ts, run[-1].end), mixed, len(run))
-
-
-def _by_thread(ops: Sequence[Row]) -> list[list[Row]]:
-    threads: dict[object, list[Row]] = defaultdict(list)
-    for op in ops:
-        threads[op.thread].append(op)
-    return list(threads.values())

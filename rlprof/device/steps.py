@@ -69,7 +69,7 @@ def profiler_steps(trace: Trace) -> tuple[TimeSpan, ...]:
 
 def first_step_end(trace: Trace) -> float | None:
     """End of the first of several steps, in which things are set up; none where it is not marked."""
-    steps = [row for row in trace.annotations if row.name.startswith(PROFILER_STEP)] or [
+    steps = profiler_steps(trace) or [
         row for row in trace.annotations if _OPTIMIZER_STEP.match(row.name)
     ]
     return steps[0].end if len(steps) > 1 else None

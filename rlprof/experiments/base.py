@@ -87,6 +87,11 @@ class Patient:
             [node for node in statement.walk() if isinstance(node, ast.Call)] if statement else []
         )
 
+    def methods(self, file: str, line: int) -> set[str]:
+        """Return the names behind a dot that the statement at a line calls: ``put`` of ``queue.put(item)``."""
+        calls = self.calls(file, line)
+        return {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
+
     def callees(self, file: str, line: int) -> Sequence[PythonCallee]:
         """Return the functions of Python's that the statement at a line was seen to call, the outer ones first.
 

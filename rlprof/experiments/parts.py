@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rlprof.experiments.base import PythonCallee
-from rlprof.model.activity import Component
+from rlprof.model.calltree import with_callees
+from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Recording
-from rlprof.profile.components import (
-    DATA,
-    ENVIRONMENT,
-    INFERENCE,
-    LEARNING,
-    LOGGING,
-    TRANSFER,
-    classify_components,
-)
+from rlprof.profile.components import DATA, ENVIRONMENT, INFERENCE, LEARNING, LOGGING, TRANSFER
 
 PARTS: Final = frozenset({DATA, ENVIRONMENT, INFERENCE, LEARNING, LOGGING, TRANSFER})
 
@@ -39,10 +32,10 @@ class PartOfTraining:
     functions: tuple[PythonCallee, ...]
 
 
-def parts_of(recording: Recording, components: Iterable[Component]) -> Sequence[PartOfTraining]:
-    """Return the parts of training that functions of Python's are entered by, the dearest first."""
-    shares = {each.name: each.priced_share or each.share for each in components}
-    entered = _entered(recording)
+def parts_of(recording: Recording, profile: Profile) -> Sequence[PartOfTraining]:
+    """Return the parts of training that functions of Python's are entered by, the dearest first; ``profile`` is that of the recording."""
+    shares = {each.name: each.priced_share or each.share for each in profile.components}
+    entered = _entered(recording, profile.parts)
     parts = [
         PartOfTraining(name, shares[name], tuple(_heaviest(entered[name])))
         for name in PARTS & shares.keys() & entered.keys()
@@ -51,15 +44,12 @@ def parts_of(recording: Recording, components: Iterable[Component]) -> Sequence[
     return sorted(parts, key=lambda part: (-part.share, part.component))
 
 
-def _entered(recording: Recording) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
+def _entered(
+    recording: Recording, parts: Sequence[str]
+) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
     """By part, and by file and function: all time below (µs), and a line of the function."""
     nodes = recording.nodes
-    own_us = recording.samples.us_by_node(len(nodes))
-    parts = classify_components(nodes, recording.sources, own_us)
-    below_us = list(own_us)
-    for node in reversed(nodes):
-        if node.parent != NO_PARENT:
-            below_us[node.parent] += below_us[node.id]
+    below_us = with_callees(nodes, recording.samples.us_by_node(len(nodes)))
     found: dict[str, dict[tuple[str, str], tuple[int, int]]] = {}
     for node in nodes:
         part = parts[node.id]

@@ -101,7 +101,7 @@ def plan_ceilings(recording: Recording) -> Plan:
                 high=part.share,
                 options=[_freed(part)],
             )
-            for rank, part in enumerate(parts_of(found.at_pace, found.profile.components), 1)
+            for rank, part in enumerate(parts_of(found.at_pace, found.profile), 1)
         ],
     )
 

@@ -77,12 +77,9 @@ class CountLog:
         if not self.counts or count.total > self.counts[-1].total:
             self.counts.append(count)
 
-    def since(self, begun_s: float) -> Sequence[StepTotal]:
-        return self.counts[bisect_left(self.counts, (begun_s, -1)) :]
-
     def rhythm(self, begun_s: float) -> Rhythm | None:
         """That since ``begun_s``; None where too little was counted to tell."""
-        return rhythm_of(self.since(begun_s))
+        return rhythm_of(self.counts[bisect_left(self.counts, (begun_s, -1)) :])
 
     def boundary(self, after_s: float, rhythm: Rhythm) -> StepTotal | None:
         """Return the first moment at ``after_s`` or later at which a unit of work begins, with all that was counted up to it.

@@ -167,7 +167,7 @@ def _needed(module: SourceModule, line: int, fix: Fix) -> range:
     statement, function = module.statement_at(line), module.function_at(line)
     assert statement is not None
     if fix.reads_functions and function is not None:
-        return range(function.first_line, function.last_line + 1)
+        return function.lines
     return statement.lines
 
 

@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, cast
 from rlprof.errors import RunFileError
 from rlprof.inputs import open_input
 from rlprof.model.recording import Note, Recording
+from rlprof.runfile.opening import cannot_read
 from rlprof.tracefile.packing import GZIP_MAGIC
 from rlprof.units import count, size
 
@@ -78,11 +79,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise damaged(path, f"its gzip packing cannot be read ({error})") from error
     except OSError as error:
-        raise RunFileError(
-            f"cannot read the run file {path}: {error.strerror or error}",
-            slug="run-file-missing",
-            hint="record one with `rlprof run train.py`, or give the path of an existing one",
-        ) from error
+        raise cannot_read(path, error) from error
 
 
 def head_of(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from rlprof.foreign.base import damaged
 from rlprof.foreign.sums import StackSums
+from rlprof.model.calltree import with_callees
 from rlprof.model.recording import (
     NO_PARENT,
     TORN_FRAME,
@@ -29,10 +30,9 @@ from rlprof.model.recording import (
 )
 from rlprof.pace.times import importing_nodes
 from rlprof.recording.sources import read_sources
+from rlprof.runfile.integrity import MOST_US
 from rlprof.syntax.origin import Origin, origin_of_file
 
-MOST_US: Final = 1 << 58
-"""9000 years. Counts may stand for what takes no time, such as cycles of a CPU."""
 _HIGHEST_ID: Final = (1 << 64) - 1
 
 _POOL_FILES: Final = (
@@ -109,7 +109,7 @@ def _run(sums: StackSums, path: Path, wall_us: int) -> RunInfo:
 
 
 def _check_numbers(sums: StackSums, path: Path) -> None:
-    """Each may be read well, and all of them come to more than a recording keeps."""
+    """Each may be read well, and all of them come to more than a recording keeps: counts may stand for what takes no time, such as cycles of a CPU."""
     if sums.total_us > MOST_US or any(
         min(time.busy_us, time.idle_us) < 0 for time in sums.times.values()
     ):
@@ -317,12 +317,10 @@ def sources_here(sums: StackSums, profile: Path) -> tuple[Mapping[str, str], tup
 
 def _file_costs(sums: StackSums) -> list[tuple[str, int]]:
     """(file, time in it or below), the dearest first."""
-    total = [0] * len(sums.nodes)
+    own = [0] * len(sums.nodes)
     for (_, node), time in sums.times.items():
-        total[node] += time.wall_us
-    for node, parent, _ in reversed(sums.nodes):
-        if parent != NO_PARENT:
-            total[parent] += total[node]
+        own[node] += time.wall_us
+    total = with_callees(sums.nodes, own)
     costs: dict[str, int] = defaultdict(int)
     for node, parent, frame in sums.nodes:
         # Calls within a file are in the outer call's time already.

@@ -34,11 +34,14 @@ SPACES: Final = {
 }
 """The same in gym and gymnasium. A draw from a Box of four takes 19 µs, from a generator 2 (benchmarks/replaced_calls.py)."""
 
+NOT_SPACES: Final = r"(?!spaces/)"
+"""Policies and buffers ask a space for its shape, too: such a call belongs to whoever makes it."""
+
 LIBRARY: Final = Library(
     name="gym",
     packages=("gym",),
     samples=("envs/registration.py", "spaces/box.py", "wrappers/time_limit.py"),
-    environment=EVERYTHING,
+    environment=NOT_SPACES,
     wrappers="(wrappers|utils|vector)",
     duties={r"envs/registration\.py$": {"make": Duty.MAKES_ENVIRONMENTS}},
     slow_calls=SPACES,

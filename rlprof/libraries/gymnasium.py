@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rlprof.libraries.base import ANY, EVERYTHING, Duty, Library, StepSource, Transport
-from rlprof.libraries.gym import SPACES
+from rlprof.libraries.gym import NOT_SPACES, SPACES
 
 LIBRARY: Final = Library(
     name="gymnasium",
@@ -18,7 +18,7 @@ LIBRARY: Final = Library(
         "vector/async_vector_env.py",
         "vector/utils/shared_memory.py",
     ),
-    environment=EVERYTHING,
+    environment=NOT_SPACES,
     wrappers="(wrappers|utils|vector)",
     transport={r"vector/utils/shared_memory\.py$": {ANY: Transport.PLUMBING}},
     passes_on=r"vector/async_vector_env\.py$",

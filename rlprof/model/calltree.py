@@ -26,6 +26,15 @@ class Cost(NamedTuple):
         )
 
 
+def with_callees(nodes: Sequence[Node], time_us: Sequence[int]) -> list[int]:
+    """Return the time (µs) of each node with all that it calls, from its own: a parent's id is smaller than its children's."""
+    total_us = list(time_us)
+    for number, parent, _ in reversed(nodes):
+        if parent != NO_PARENT:
+            total_us[parent] += total_us[number]
+    return total_us
+
+
 class CallTree:
     """Self and total time of every node of the calling-context tree, for one selection of samples.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprof.libraries.questions import is_framework
-from rlprof.model.calltree import handed_down
+from rlprof.model.calltree import handed_down, with_callees
 from rlprof.model.recording import NO_PARENT, Frame, Node
 from rlprof.source.lines import begins_process
 from rlprof.source.updates import update_lines, without_gradients
@@ -73,7 +73,7 @@ def find_updates(
     step an environment, pass a message on; ``handed_over``: nodes in which a pool is given tasks, or waited for;
     ``time_us``: own time of each node.
     """
-    total_us = _with_callees(nodes, time_us)
+    total_us = with_callees(nodes, time_us)
     asked = _topmost(nodes, networks)
     asked_us = _times_above(nodes, asked, total_us)
     off_us = _times_above(nodes, _without_gradients(nodes, asked, sources), total_us)
@@ -146,14 +146,6 @@ def _mostly(nodes: Sequence[Node], chosen: Collection[int], total_us: Sequence[i
         for line, us in lines.items()
         if us >= _MOSTLY * whole_us[file, line]
     }
-
-
-def _with_callees(nodes: Sequence[Node], time_us: Sequence[int]) -> list[int]:
-    total_us = list(time_us)
-    for number, parent, _ in reversed(nodes):
-        if parent != NO_PARENT:
-            total_us[parent] += total_us[number]
-    return total_us
 
 
 def _topmost(nodes: Sequence[Node], chosen: Iterable[int]) -> list[int]:

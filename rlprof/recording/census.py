@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -130,11 +131,7 @@ class Census:
 
     def agent_totals(self) -> AgentTotals:
         """Sum up what all agents have told up to now."""
-        told = replace(
-            self._ended_totals,
-            custom_states=set(self._ended_totals.custom_states),
-            torch_states=set(self._ended_totals.torch_states),
-        )
+        told = deepcopy(self._ended_totals)
         for tracked in self.present:
             if tracked.mailbox is not None:
                 told.add(tracked.mailbox)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import Cost
+
+TimeT = TypeVar("TimeT", int, float)
 
 
 @dataclass
@@ -98,11 +101,11 @@ def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int
         on_cpu = min(rest, max(0, (seen.on_cpu_us or 0) - sum(ran.values())))
         eye = seen.eye or seen.eye_before
         looked = _split(on_cpu, eye)
-        _add(ran, looked)
-        _add(places, looked)
-        _add(places, _split(rest - on_cpu, _waits_for_cpu(seen, looked, rest) or eye))
+        add(ran, looked)
+        add(places, looked)
+        add(places, _split(rest - on_cpu, _waits_for_cpu(seen, looked, rest) or eye))
     else:
-        _add(places, _split(rest, _busy_weights(seen, torn_node, unseen_node)))
+        add(places, _split(rest, _busy_weights(seen, torn_node, unseen_node)))
         ran = places
     idle = _split(wall - busy, seen.idle or places or {unseen_node: 1})
     cpu_total = busy if seen.on_cpu_us is None else min(busy, seen.on_cpu_us)
@@ -113,7 +116,8 @@ def combine(seen: ThreadWindow, *, torn_node: int, unseen_node: int) -> dict[int
     }
 
 
-def _add(places: dict[int, int], more: Mapping[int, int]) -> None:
+def add(places: dict[int, TimeT], more: Mapping[int, TimeT]) -> None:
+    """Book ``more`` time (µs), by node, on top of what is there."""
     for node, us in more.items():
         places[node] = places.get(node, 0) + us
 
@@ -135,8 +139,7 @@ def _busy_weights(seen: ThreadWindow, torn_node: int, unseen_node: int) -> Mappi
         return seen.eye
     weights = dict(seen.eye)
     scale = (on_cpu - eye_us) / sum(clock.values())
-    for place, clock_us in clock.items():
-        weights[place] = weights.get(place, 0.0) + clock_us * scale
+    add(weights, {place: clock_us * scale for place, clock_us in clock.items()})
     return weights
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from rlprof.model.calibration import calibrated
 from rlprof.model.recording import NO_PARENT
-from rlprof.recording.combine import CROWDED, ThreadWindow
+from rlprof.recording.combine import CROWDED, ThreadWindow, add
 from rlprof.recording.stacks import StackTable
 
 _LEAST_SHARE: Final = calibrated(
@@ -76,8 +76,8 @@ class LateLooks:
         return placed
 
     def _remember(self, seen: ThreadWindow) -> None:
-        _add(self._eye, seen.eye)
-        _add(self._clock, seen.busy)
+        add(self._eye, seen.eye)
+        add(self._clock, seen.busy)
         self._clock_us += sum(seen.busy.values()) + seen.torn_us
         self._windows += 1
         if self._windows % _WINDOWS == 0:
@@ -214,11 +214,6 @@ def _is_comparable(seen: ThreadWindow) -> bool:
     woken = seen.woken_queue_us
     at_work = ran + seen.run_queue_us - woken
     return bool(seen.busy) and looked >= _COVERS * ran and woken <= CROWDED * at_work
-
-
-def _add(times: dict[int, float], more: Mapping[int, float]) -> None:
-    for node, us in more.items():
-        times[node] = times.get(node, 0.0) + us
 
 
 def _faded(times: Mapping[int, float]) -> dict[int, float]:

@@ -60,11 +60,16 @@ class StandstillWatch:
         continued, self._escort.was_continued = self._escort.was_continued, False
         if gap_s < (SHORT_GAP_S if continued else LONG_GAP_S):
             return Gap.NONE
+        gap = self._kind_of(gap_s, pids, continued=continued)
+        if gap is not Gap.NONE:
+            # Told now: neither another SIGCONT within this turn nor the turn itself, should it take long, tells it again.
+            self._known_to_run(self._judged_s)
+        return gap
+
+    def _kind_of(self, gap_s: float, pids: Iterable[int], *, continued: bool) -> Gap:
         if self._target_was_stopped():
             return Gap.STOOD_STILL
         if continued:
-            # Told now: another SIGCONT within this turn does not tell it again.
-            self._last_s = self._judged_s
             return Gap.UNWATCHED
         # Who has worked in a gap was not frozen: a turn in which dozens of processes are born may take long on full cores, and those nobody
         # knows of yet have no CPU time here.
@@ -76,8 +81,11 @@ class StandstillWatch:
         now = time.monotonic()
         took_long = now - self._judged_s > LONG_GAP_S
         if not took_long and not self._escort.is_continued:
-            self._last_s, self._own_cpu_s = now, time.process_time()
-            self._stops = self._escort.target.stops
+            self._known_to_run(now)
+
+    def _known_to_run(self, now_s: float) -> None:
+        self._last_s, self._own_cpu_s = now_s, time.process_time()
+        self._stops = self._escort.target.stops
 
     def note_cpu(self, pids: Iterable[int]) -> None:
         """Remember what the processes of the run had used by now."""

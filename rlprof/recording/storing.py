@@ -148,8 +148,7 @@ class WindowStore:
             self._guard(lambda: expect_room(self._writer.path))
         if self._closed == self._next_sources:
             self._next_sources *= 2
-            self._guard(lambda: self._keep_sources(MEANWHILE_S))
-            self._guard(self._keep_values)
+            self.keep_texts()
             self._keep_sites(census.present)
         if len(self._windows) > MAX_WINDOWS:
             self._merge()

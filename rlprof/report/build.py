@@ -109,7 +109,10 @@ def _without_a_steady_phase(report: Report) -> Report:
     """Leave out what rests on a steady phase, for a run that crashed too early."""
     return replace(
         report,
-        notes=tuple(note for note in report.notes if note.level != "info"),
+        # Times are told, so what was left out of them is, too.
+        notes=tuple(
+            note for note in report.notes if note.level != "info" or note.slug == "run-paused"
+        ),
         bound=NOT_BOUND,
         components=(),
         waits=(),

@@ -19,7 +19,7 @@ from rlprof.model.recording import (
 )
 from rlprof.runfile.schema import LEAST_SHARE
 
-_MOST_US: Final = 1 << 58
+MOST_US: Final = 1 << 58
 """9000 years: sums of such times stay below what 64 bits hold."""
 _LAST_MOMENT_S: Final = 253_402_300_800.0
 """The year 10000, which no calendar has."""
@@ -72,7 +72,7 @@ def _of_the_run(recording: Recording) -> Iterator[str]:
         yield "the label or the commit is no text"
     if not all(isinstance(table, dict) and _has_texts(table) for table in maps):
         yield "what it says of the machine or the settings is no table of texts"
-    if not isinstance(run.wall_us, int) or not 0 <= run.wall_us <= _MOST_US:
+    if not isinstance(run.wall_us, int) or not 0 <= run.wall_us <= MOST_US:
         yield f"the run took {run.wall_us} µs"
     begun: Any = run.started_unix_s
     if not isinstance(begun, (int, float)) or not 0 <= begun < _LAST_MOMENT_S:
@@ -184,12 +184,12 @@ def _of_times(recording: Recording) -> Iterator[str]:
         yield f"it has {len(recording.torch_windows)} windows of torch's profiler"
     end = 0
     for window in recording.windows:
-        if not end <= window.start_us < window.end_us <= _MOST_US:
+        if not end <= window.start_us < window.end_us <= MOST_US:
             yield "its windows do not lie one after the other"
         end = window.end_us
     samples = recording.samples
     for column in (samples.wall_us, samples.idle_us, samples.cpu_us):
-        if column and (min(column) < 0 or sum(column) > _MOST_US):
+        if column and (min(column) < 0 or sum(column) > MOST_US):
             yield "its times are negative, or add up to thousands of years"
 
 

@@ -8,7 +8,7 @@ import sqlite3
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -135,11 +135,7 @@ def opened(path: Path) -> Iterator[RunFileReader]:
         wal_length = _length_of_wal(wal) if head[_READ_VERSION_AT:] == _BY_WAL else 0
     # A link to itself is a RuntimeError.
     except (OSError, RuntimeError) as error:
-        raise RunFileError(
-            f"cannot read the run file {path}: {getattr(error, 'strerror', None) or error}",
-            slug="run-file-missing",
-            hint="record one with `rlprof run train.py`, or give the path of an existing one",
-        ) from error
+        raise cannot_read(path, error) from error
     if not head.startswith(SQLITE_MAGIC):
         raise not_a_run_file(path)
     if length + wal_length > MOST_BYTES:
@@ -148,10 +144,10 @@ def opened(path: Path) -> Iterator[RunFileReader]:
             slug="run-file-damaged",
             hint="no recorder writes such a file; record the run anew",
         )
-    if is_too_long(place):
-        connected = _copied(place, with_journal=wal_length > 0)
-    else:
+    if not is_too_long(place):
         connected = _with_its_journal(place) if wal_length else _alone(place)
+    else:
+        connected = _copied(place, with_journal=wal_length > 0)
     with connected as db:
         # What the file says of itself is not to be run.
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
@@ -177,25 +173,19 @@ def _length_of_wal(wal: Path) -> int:
     return length if magic in _WAL_MAGIC and page in _PAGE_SIZES else 0
 
 
-@contextmanager
-def _alone(place: Path) -> Iterator[sqlite3.Connection]:
+def _alone(place: Path) -> AbstractContextManager[sqlite3.Connection]:
     """A file that is all there is: no lock is taken, and no journal looked for."""
-    with closing(_connect(f"{place.as_uri()}?mode=ro&immutable=1")) as db:
-        yield db
+    return closing(_connect(f"{place.as_uri()}?mode=ro&immutable=1"))
 
 
-@contextmanager
-def _with_its_journal(place: Path) -> Iterator[sqlite3.Connection]:
+def _with_its_journal(place: Path) -> AbstractContextManager[sqlite3.Connection]:
     """A file of a recorder at work, or of one that was killed."""
     _, shared_memory = journals(place)
     # A recorder has made its shared memory, and no journal of the other kind, which SQLite would look into.
     if _is_file(shared_memory) and not os.path.lexists(f"{place}-journal"):
         # Read alone, it is never made or changed, and not trusted without a writer.
-        with closing(_connect(f"{place.as_uri()}?mode=ro&readonly_shm=1")) as db:
-            yield db
-        return
-    with _copied(place, with_journal=True) as db:
-        yield db
+        return closing(_connect(f"{place.as_uri()}?mode=ro&readonly_shm=1"))
+    return _copied(place, with_journal=True)
 
 
 @contextmanager
@@ -218,6 +208,14 @@ def _is_file(path: Path) -> bool:
 
 def _connect(address: str) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, isolation_level=None)
+
+
+def cannot_read(path: Path, error: Exception) -> RunFileError:
+    return RunFileError(
+        f"cannot read the run file {path}: {getattr(error, 'strerror', None) or error}",
+        slug="run-file-missing",
+        hint="record one with `rlprof run train.py`, or give the path of an existing one",
+    )
 
 
 def not_a_run_file(path: Path) -> RunFileError:

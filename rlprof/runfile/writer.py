@@ -304,10 +304,9 @@ class RunWriter:
 
     def abandon(self) -> None:
         """Close without completing; what was committed stays readable."""
-        try:
+        # Closing is all that is left to do; the file is as the last commit left it.
+        with suppress(sqlite3.Error):
             self._db.close()
-        except sqlite3.Error:
-            pass  # Closing is all that is left to do; the file is as the last commit left it.
         let_go(self.path)
 
     def discard(self) -> None:

@@ -91,7 +91,7 @@ def _laws(study: Study) -> Iterator[Item]:
         yield Item(
             f"{wording.rate(law.per_worker_sps)}{wording.GLUE}sps for one worker, contention "
             f"{_parameter(study.usl.contention)}, coherency {_parameter(study.usl.coherency)}, "
-            f"{wording.percent(study.usl.error)} off. {named_peak(study)}".rstrip(),
+            f"{wording.percent(study.usl.error)} off. {named_peak(law.peak, study.rungs[-1].workers)}".rstrip(),
             "Universal Scalability Law:",
         )
     if study.amdahl is not None:

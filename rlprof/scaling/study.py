@@ -147,12 +147,8 @@ def _shared(usl: Fit | None, best: Rung, last: Rung) -> str:
     return "what the workers share (a learner, a lock, pipes, memory): the ladder cannot tell which"
 
 
-def named_peak(study: Study) -> str:
-    """Where the law expects the highest rate; empty where it has none, or too far out to say."""
-    if study.usl is None or not study.rungs:
-        return ""
-    peak = study.usl.law.peak
-    most = study.rungs[-1].workers
+def named_peak(peak: float, most: int) -> str:
+    """Where a law expects the highest rate, if at most ``most`` workers were run; empty where that is too far out to say."""
     if peak > FURTHEST_PEAK * most:
         return ""
     beyond = ", more than were run" if round(peak) > most else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from rlprof.syntax.module import receiver
 from rlprof.syntax.nodes import assigned, nodes_in, without_index
 
 
@@ -69,7 +70,7 @@ def _answers(nodes: Sequence[ast.AST], call: ast.Call, *, by_any_call: bool) -> 
             path
             for target, given in stores
             for path in paths(without_index(target))
-            if any(node is call for node in ast.walk(given)) or overlap(paths(given), found)
+            if call in ast.walk(given) or overlap(paths(given), found)
         }
         if more <= found:
             return found
@@ -94,7 +95,7 @@ def _stores(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 def _handed(call: ast.Call) -> Iterator[tuple[ast.expr, ast.AST]]:
     """Yield the object of a method and what it is given, each of which may keep the others."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    owner = receiver(call)
     if owner is not None and _is_path(without_index(owner)):
         yield owner, call
     for argument in filter(_is_path, call.args):

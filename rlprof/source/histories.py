@@ -12,7 +12,7 @@ from rlprof.source.recurrence import is_call_of
 from rlprof.source.value import Value
 from rlprof.syntax.bound_inputs import arguments_given, values_assigned
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, items_of
+from rlprof.syntax.nodes import assigned, assigned_to, items_of, stores_of
 
 JOINS: Final = frozenset({"stack", "cat", "concatenate", "vstack", "array", "asarray", "tensor", "as_tensor", "FloatTensor"})  # fmt: skip
 """Functions that make one tensor or array of the elements of a list."""
@@ -187,28 +187,16 @@ def _grows(text: str, level: Level) -> bool:
         return True
     loop = level.module.innermost_loop(level.statement.first_line)
     nodes = [*ast.walk(loop)] if loop is not None else []
-    is_made = any(
-        isinstance(node, ast.Name) and node.id == text and isinstance(node.ctx, ast.Store)
-        for node in nodes
-    )
-    return not is_made and any(_adds_to(node) == text for node in nodes)
+    return not stores_of(text, nodes) and any(_adds_to(node) == text for node in nodes)
 
 
 def _is_joined_in_turn(name: str, level: Level) -> bool:
     """Tell whether a variable is joined with something in each turn of the innermost loop around, and is nothing else there."""
     loop = level.module.innermost_loop(level.statement.first_line)
     nodes = [*ast.walk(loop)] if loop is not None else []
-    made = [
-        each.value
-        for node in nodes
-        for each in assigned(node)
-        if isinstance(each.target, ast.Name) and each.target.id == name
-    ]
-    stores = sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in nodes
-    )
-    return bool(made) and stores == len(made) and all(_joins(value, name) for value in made)
+    made = [*assigned_to(name, nodes)]
+    is_all = len(stores_of(name, nodes)) == len(made)
+    return bool(made) and is_all and all(_joins(each.value, name) for each in made)
 
 
 def _joins(value: ast.expr, name: str) -> bool:

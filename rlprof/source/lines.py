@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rlprof.libraries.known import files_of, packages_of
 from rlprof.model.calltree import CallTree, handed_down, nearest
 from rlprof.model.finding import Location
+from rlprof.model.memory import GrownLine
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.syntax.module import Function, SourceModule, Statement, parse
@@ -74,6 +75,10 @@ class UserLines:
         """The parsed source of ``file``; ``None`` when it is not in the run file or unreadable."""
         text = self._sources.get(file)
         return parse(text) if text is not None else None
+
+    def modules(self, files: Iterable[str]) -> dict[str, SourceModule]:
+        """Return the parsed sources of those of ``files`` that can be read."""
+        return {file: module for file in files if (module := self.module(file)) is not None}
 
     def statement(self, at: Frame | Line) -> Statement | None:
         """The statement on a line, or that a frame was in."""
@@ -194,6 +199,15 @@ class UserLines:
         return self.locations(weights, whole_us)[:_SHOWN]
 
 
+def added_up(several: Iterable[Mapping[Line, float]]) -> dict[Line, float]:
+    """Return the times (µs) of the lines of ``several``, all together."""
+    found: dict[Line, float] = defaultdict(float)
+    for times in several:
+        for line, us in times.items():
+            found[line] += us
+    return found
+
+
 def heaviest_line(weights: Mapping[Line, float]) -> Line:
     return max(weights, key=lambda line: (weights[line], line))
 
@@ -231,7 +245,7 @@ def file_name(file: str) -> str:
     return _SEPARATOR.split(file)[-1]
 
 
-def short_place(line: Line) -> str:
+def short_place(line: Line | Location | GrownLine) -> str:
     """``train.py:12``: enough for a title."""
     return f"{file_name(line.file)}:{line.line}"
 

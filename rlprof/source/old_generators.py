@@ -9,6 +9,7 @@ from typing import Final
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name, receiver
+from rlprof.syntax.nodes import given_by_name
 
 _OLD_GENERATOR: Final = "numpy.random.mtrand.RandomState"
 """Type whose methods ``np.random.choice`` and its neighbours are, too."""
@@ -36,7 +37,7 @@ def _is_old_generator(call: ast.Call, known: Mapping[str, Value]) -> bool:
 
 def draws_without_replacement(call: ast.Call) -> bool:
     """``rng.choice(n, 64, replace=False)``, under whatever name; ``rng.choice(n, 64, False)`` under its own."""
-    given = [keyword.value for keyword in call.keywords if keyword.arg == "replace"]
+    given = given_by_name(call, "replace")
     if called_name(call) == "choice":
         given += call.args[2:3]
     return any(isinstance(value, ast.Constant) and value.value is False for value in given)

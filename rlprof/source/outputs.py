@@ -17,7 +17,7 @@ from rlprof.source.values import Values, callee, value_of
 from rlprof.syntax.bound_inputs import arguments_given, only_value, values_assigned
 from rlprof.syntax.imports import NUMPY, full_name, own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import arguments_of, calls_in, defaults_of, given_to
+from rlprof.syntax.nodes import arguments_of, calls_in, defaults_of, given_by_name, given_to
 from rlprof.syntax.origin import Origin, origin_of_file
 
 Kind = TypeVar("Kind")
@@ -109,8 +109,7 @@ def is_record(call: ast.Call, known: Mapping[str, Value], module: SourceModule) 
     """Tell whether an object is pickled to a file that stays open for more of them, as no model is saved: it was opened outside of the function that
     writes, or at the file's own level before the loop.
     """
-    stream = next((each.value for each in call.keywords if each.arg == "file"), None)
-    stream = call.args[1] if stream is None and len(call.args) > 1 else stream
+    stream = next(iter([*given_by_name(call, "file"), *call.args[1:2]]), None)
     if callee(call, known, module).name != "pickle.dump" or stream is None:
         return False
     function, loops = module.function_at(call.lineno), list(module.loops_around_all(call.lineno))
@@ -140,7 +139,7 @@ def _answers(call: ast.Call, known: Mapping[str, Value], module: SourceModule) -
 
 def _goes_elsewhere(call: ast.Call) -> bool:
     """Tell whether ``print`` is given a stream."""
-    return any(keyword.arg == "file" for keyword in call.keywords)
+    return bool(given_by_name(call, "file"))
 
 
 def _by_function(name: str, call: ast.Call, known: Mapping[str, Value]) -> Sink | None:
@@ -332,7 +331,7 @@ def is_for_writing(call: ast.Call) -> bool:
     """Tell whether ``open(path, mode)`` or ``path.open(mode)`` is given a mode that writes."""
     is_of_path = isinstance(call.func, ast.Attribute) and len(call.args) == 1
     positional = call.args[:1] if is_of_path else call.args[1:2]
-    given = [*positional, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    given = [*positional, *given_by_name(call, "mode")]
     return any(
         isinstance(argument, ast.Constant)
         and isinstance(argument.value, str)

@@ -12,7 +12,7 @@ from typing import Final
 
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, SourceModule, called_name, parse
-from rlprof.syntax.nodes import assigned, defaults_of, positional_of
+from rlprof.syntax.nodes import assigned, defaults_of, given_by_name, positional_of
 
 _OPTION: Final = re.compile(r"^(?:--?|\+{1,2})?(?P<name>[\w.\-]+)(?:=(?P<value>.*))?$", re.DOTALL)
 _WHOLE: Final = re.compile(r"^\d[\d_]*$")
@@ -160,7 +160,7 @@ def _named(node: ast.AST) -> Iterator[tuple[_Source, str, ast.expr | None]]:
 
 def _named_by_call(call: ast.Call) -> Iterator[tuple[_Source, str, ast.expr | None]]:
     if called_name(call) in ("add_argument", "option"):
-        default = next((given.value for given in call.keywords if given.arg == "default"), None)
+        default = next(iter(given_by_name(call, "default")), None)
         for argument in call.args:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                 yield _Source.ASSIGNMENT, argument.value.lstrip("-"), default

@@ -258,7 +258,7 @@ class _LoopTurn:
 
     def _call(self, call: ast.Call) -> Trail:
         level = self._levels[self._here]
-        of_target = self._target is not None and any(node is call for node in self._target.walk())
+        of_target = self._target is not None and call in self._target.walk()
         if of_target and self._here + 1 < len(self._levels):
             below = self._levels[self._here + 1]
             function = below.module.function_at(below.line)

@@ -8,7 +8,7 @@ from typing import Final
 
 from rlprof.source.draws import APPENDS, MAKERS, RECKONING, appended_to, draws_indices, makes_array
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.nodes import assigned, calls_in, names_in, nodes_in
+from rlprof.syntax.nodes import assigned, calls_in, given_by_name, names_in, nodes_in
 
 _WHOLE_NUMBERS: Final = frozenset({"integers", "randint", "randrange"})
 
@@ -104,5 +104,5 @@ def _draws_one(value: ast.expr) -> bool:
         isinstance(value, ast.Call)
         and called_name(value) in _WHOLE_NUMBERS
         and 0 < len(value.args) <= 2
-        and not any(keyword.arg == "size" for keyword in value.keywords)
+        and not given_by_name(value, "size")
     )

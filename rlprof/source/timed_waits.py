@@ -10,7 +10,7 @@ from typing import Final
 from rlprof.source.waiting import CLOCKS, clock_loops
 from rlprof.source.waiting_calls import SLEEPS
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, given_by_name, given_to
 
 LOOKS_AROUND_S: Final = 0.5
 """Time-out in seconds from which on a wait only looks around now and then, as ``done.wait(timeout=1.0)`` does."""
@@ -58,7 +58,7 @@ def paced_sleeps(text: str) -> frozenset[int]:
 
 def _is_paced(call: ast.Call, statement: Statement, clocked: Collection[str]) -> bool:
     """Tell whether a clock sets how long a call sleeps, or whether it does."""
-    length = [*call.args, *(word.value for word in call.keywords)]
+    length = given_to(call)
     deciding = [*length, *statement.conditions]
     return not length or any(_reads_a_clock(part, clocked) for part in deciding)
 
@@ -86,7 +86,7 @@ def _has_limit(call: ast.Call) -> bool:
     """Tell whether a wait is given a time-out, short or not known: first, as ``wait`` and ``poll`` take it, or by its name."""
     given = [
         *(call.args[:1] if called_name(call) != "get" else call.args[1:2]),
-        *(keyword.value for keyword in call.keywords if keyword.arg == "timeout"),
+        *given_by_name(call, "timeout"),
     ]
     return any(not _only_looks_around(timeout) for timeout in given)
 

@@ -229,16 +229,16 @@ class Value:
     @property
     def calls_again(self) -> tuple[int, int]:
         """Calls of its function that were looked at: how many had inputs that another one had, and how many there were."""
-        calls, once = (
-            max(whole_number(look.fields.get(field, "")) or 0 for look in self._seen)
-            for field in ("calls", "once")
-        )
-        return calls - once, calls
+        calls = self._most("calls")
+        return calls - self._most("once"), calls
 
     def windows(self, field: str) -> int:
         """Windows of the recording in which the function of one whose values were compared was ``entered`` or left, or its line was
         ``reached``.
         """
+        return self._most(field)
+
+    def _most(self, field: str) -> int:
         return max(whole_number(look.fields.get(field, "")) or 0 for look in self._seen)
 
     def _sum(self, field: str) -> int:

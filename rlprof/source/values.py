@@ -83,7 +83,7 @@ class Values:
 
     def of(self, file: str, statement: Statement) -> Mapping[str, Value]:
         """Return what is known of the operands of a statement, by their text."""
-        return self.between(file, range(statement.first_line, statement.last_line + 1))
+        return self.between(file, statement.lines)
 
     def between(self, file: str, lines: range, function: str = "") -> Mapping[str, Value]:
         """The same of all statements on ``lines``, as frames of ``function`` have them: those of comprehensions have variables of their own."""
@@ -139,6 +139,12 @@ class Values:
 def value_of(expression: ast.expr, known: Mapping[str, Value]) -> Value | None:
     """Return what is known of ``expression``; None where it is more than a name, or was not seen."""
     return known.get(ast.unparse(expression))
+
+
+def asked_network(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
+    """Return the network that a call asks, where it was seen to be one; None for any other call."""
+    asked = value_of(call.func, known)
+    return asked if asked is not None and asked.is_network else None
 
 
 def _are_of(class_name: str, file: str, looks: Sequence[SeenValue]) -> bool:

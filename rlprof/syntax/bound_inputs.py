@@ -12,7 +12,7 @@ from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import PARSED_FILES, Function, SourceModule, Statement, called_name
 from rlprof.syntax.nodes import (
     arguments_of,
-    assigned,
+    assigned_to,
     defaults_of,
     given_to,
     is_decorated,
@@ -216,12 +216,8 @@ def values_assigned(
     module: SourceModule, function: Function | None, name: str
 ) -> Sequence[ast.expr]:
     """Return all that ``function`` assigns to a variable; for None what the file itself does, outside of functions."""
-    return [
-        each.value
-        for statement in module.of_function(function)
-        for each in assigned(statement.node)
-        if isinstance(each.target, ast.Name) and each.target.id == name
-    ]
+    nodes = (statement.node for statement in module.of_function(function))
+    return [each.value for each in assigned_to(name, nodes)]
 
 
 def only_value(function: Function, name: str) -> ast.expr | None:
@@ -232,11 +228,6 @@ def only_value(function: Function, name: str) -> ast.expr | None:
         for node in nodes
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
     ]
-    values = [
-        each.value
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for each in assigned(node)
-        if isinstance(each.target, ast.Name) and each.target.id == name
-    ]
+    plain = (node for node in nodes if isinstance(node, ast.Assign))
+    values = [each.value for each in assigned_to(name, plain)]
     return values[0] if len(stores) == 1 == len(values) else None

@@ -11,7 +11,15 @@ from rlprof.syntax.bound_inputs import arguments_given, only_value
 from rlprof.syntax.dependencies import assigned_in
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
-from rlprof.syntax.nodes import arguments_of, assigned, given_to, nodes_in, without_index
+from rlprof.syntax.nodes import (
+    arguments_of,
+    assigned,
+    assigned_to,
+    given_to,
+    nodes_in,
+    stores_of,
+    without_index,
+)
 from rlprof.syntax.pure_calls import is_computing_method, only_computes
 
 _MOST_ROUNDS: Final = 8
@@ -112,17 +120,9 @@ def _data(given: Iterable[ast.expr], place: RunningLine, loop: ast.For) -> set[s
 
 def _value_in(loop: ast.For, name: str) -> ast.expr | None:
     """Return the one value that the loop assigns to a variable."""
-    values = [
-        each.value
-        for node in ast.walk(loop)
-        for each in assigned(node)
-        if isinstance(each.target, ast.Name) and each.target.id == name and not each.is_unpacked
-    ]
-    stored = sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(loop)
-    )
-    return values[0] if len(values) == stored == 1 else None
+    nodes = [*ast.walk(loop)]
+    values = [each.value for each in assigned_to(name, nodes) if not each.is_unpacked]
+    return values[0] if len(values) == len(stores_of(name, nodes)) == 1 else None
 
 
 def _parts(values: Iterable[ast.expr], module: SourceModule) -> set[str] | None:

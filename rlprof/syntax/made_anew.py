@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlprof.syntax.module import SourceModule, Statement, called_name, variables_assigned
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, declared_elsewhere, mentions
 
 JOINS: Final = frozenset(
     {"append", "concatenate", "concat", "hstack", "vstack", "row_stack", "column_stack", "stack", "cat", "insert"}
@@ -31,7 +31,8 @@ def is_made_anew(target: ast.expr, statement: Statement, module: SourceModule) -
         return not _is_put_back(written, value, own)
     # A parameter of this call, or made of one.
     is_variable = isinstance(target, ast.Name) and function is not None
-    return loop is None and is_variable and not _is_shared(written, own)
+    declared = declared_elsewhere(statement.node for statement in own)
+    return loop is None and is_variable and written not in declared
 
 
 def value_before(target: ast.expr, statement: Statement, module: SourceModule) -> ast.expr | None:
@@ -54,9 +55,7 @@ def _reads(value: ast.expr, written: str) -> bool:
     """
     if isinstance(value, ast.Call) and called_name(value) not in JOINS | COPIES:
         return False
-    return any(
-        isinstance(part, ast.expr) and ast.unparse(part) == written for part in ast.walk(value)
-    )
+    return mentions(value, written)
 
 
 def _is_put_back(written: str, value: ast.expr, statements: Iterable[Statement]) -> bool:
@@ -66,12 +65,4 @@ def _is_put_back(written: str, value: ast.expr, statements: Iterable[Statement])
         ast.unparse(each.target) == place and ast.unparse(each.value) == written
         for statement in statements
         for each in assigned(statement.node)
-    )
-
-
-def _is_shared(name: str, statements: Iterable[Statement]) -> bool:
-    """Tell whether a variable is not the function's own."""
-    return any(
-        isinstance(statement.node, ast.Global | ast.Nonlocal) and name in statement.node.names
-        for statement in statements
     )

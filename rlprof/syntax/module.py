@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from rlprof.syntax.imports import STANDS_FOR, imported, stands_for
-from rlprof.syntax.nodes import calls_in, is_decorated, names_in, nodes_in
+from rlprof.syntax.nodes import calls_in, is_decorated, names_in, nodes_in, own_expressions
 
 PARSED_FILES: Final = 256
 """Syntax trees kept: more than the files with hot lines of any run seen."""
@@ -52,6 +52,10 @@ class Function:
         return self.node.end_lineno or self.node.lineno
 
     @property
+    def lines(self) -> range:
+        return range(self.first_line, self.last_line + 1)
+
+    @property
     def is_static(self) -> bool:
         return is_decorated(self.node, "staticmethod")
 
@@ -81,12 +85,7 @@ class Statement:
 
     def expressions(self) -> Iterator[ast.expr]:
         """Yield the expressions that run on the statement's own lines."""
-        for _, value in ast.iter_fields(self.node):
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, ast.expr):
-                    yield part
-                elif isinstance(part, ast.withitem):
-                    yield part.context_expr
+        return own_expressions(self.node)
 
     def walk(self) -> Iterator[ast.AST]:
         """Yield every syntax node on the statement's own lines."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple, TypeVar
 
@@ -29,6 +29,11 @@ def names_in(*parts: ast.AST) -> set[str]:
 def given_to(call: ast.Call) -> list[ast.expr]:
     """Return the arguments of a call, by place or by name."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def given_by_name(call: ast.Call, name: str) -> list[ast.expr]:
+    """Return what a call is given under that name; empty where it is given nothing."""
+    return [keyword.value for keyword in call.keywords if keyword.arg == name]
 
 
 def items_of(node: ast.expr) -> list[ast.expr]:
@@ -99,6 +104,46 @@ def assigned(node: ast.AST) -> Iterator[Assigned]:
             yield from unpacked(target, node.value)
 
 
+def assigned_to(name: str, nodes: Iterable[ast.AST]) -> Iterator[Assigned]:
+    """Yield what the assignments among ``nodes`` give a variable."""
+    for node in nodes:
+        for each in assigned(node):
+            if isinstance(each.target, ast.Name) and each.target.id == name:
+                yield each
+
+
+def declared_elsewhere(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the variables that ``nodes`` declare to be none of the function's own: ``global`` and ``nonlocal``."""
+    return {
+        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
+    }
+
+
+def first_name(expression: ast.expr) -> ast.Name | None:
+    """Return the variable that an expression begins with: ``self`` of ``self.heads[0].value(h)``."""
+    while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call):
+        expression = expression.func if isinstance(expression, ast.Call) else expression.value
+    return expression if isinstance(expression, ast.Name) else None
+
+
+def reads_of(name: str, nodes: Iterable[ast.AST]) -> list[ast.Name]:
+    """Return those of ``nodes`` that read a variable."""
+    return _uses(name, nodes, ast.Load)
+
+
+def stores_of(name: str, nodes: Iterable[ast.AST]) -> list[ast.Name]:
+    """Return those of ``nodes`` that give a variable a value."""
+    return _uses(name, nodes, ast.Store)
+
+
+def _uses(name: str, nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> list[ast.Name]:
+    return [
+        node
+        for node in nodes
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, context)
+    ]
+
+
 def unpacked(target: ast.expr, value: ast.expr) -> Iterator[Assigned]:
     """Yield the single targets: ``a`` with ``1`` and ``b`` with ``2`` for ``a, b = 1, 2``, both with ``pair`` for ``a, b = pair``."""
     if not isinstance(target, ast.Tuple | ast.List):
@@ -131,6 +176,28 @@ def parts_alike(target: ast.expr, value: ast.expr) -> Sequence[ast.expr] | None:
     ):
         return None
     return parts
+
+
+def mentions(expression: ast.AST, text: str) -> bool:
+    """Tell whether an expression, or a part of it, is written so."""
+    return any(
+        isinstance(part, ast.expr) and ast.unparse(part) == text for part in ast.walk(expression)
+    )
+
+
+def is_off(value: ast.expr | None) -> bool:
+    """Tell whether it is written as nothing, zero or False."""
+    return isinstance(value, ast.Constant) and not value.value
+
+
+def own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the expressions of a statement: of a compound one, those of its header."""
+    for _, value in ast.iter_fields(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.expr):
+                yield part
+            elif isinstance(part, ast.withitem):
+                yield part.context_expr
 
 
 def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final, TypeGuard
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import Function, SourceModule, called_name
-from rlprof.syntax.nodes import assigned
+from rlprof.syntax.nodes import assigned, reads_of
 from rlprof.syntax.pure_calls import (
     draws_at_random,
     hardly_works,
@@ -147,9 +147,7 @@ def _are_absorbed(module: SourceModule, assignment: ast.AST, name: str, followed
     while not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
         scope = known[scope]
     return all(
-        _is_absorbed(module, node, False, followed)
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        _is_absorbed(module, node, False, followed) for node in reads_of(name, ast.walk(scope))
     )
 
 

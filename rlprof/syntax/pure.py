@@ -84,7 +84,7 @@ def _pure_function(module: SourceModule, first_line: int) -> Pure | None:
     assigned = assigned_by(function)
     return Pure(
         inputs,
-        range(function.first_line, function.last_line + 1),
+        function.lines,
         function.qualname,
         keeps_arguments=assigned.isdisjoint(arguments_of(function.node)),
     )
@@ -123,7 +123,7 @@ def _fitting(module: SourceModule, first_line: int) -> Pure | None:
         return None
     if any(not written.isdisjoint(_attributes_read(each)) for each in depends_on):
         return None
-    lines = range(function.first_line, function.last_line + 1)
+    lines = function.lines
     return Pure(depends_on, lines, function.qualname, keeps_arguments=True)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from rlprof.syntax.imports import stands_for
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_by_name, given_to
 
 _COMPUTE: Final = re.compile(
     r"(numpy|torch|math|cmath|scipy|itertools|functools|operator|statistics|bisect|collections|copy|string|fractions|re)\b"
@@ -232,7 +232,7 @@ def written_by(call: ast.Call) -> Iterator[ast.expr]:
         yield call.args[0]
     if (output := _given_for_output(call)) is not None:
         yield output
-    yield from (keyword.value for keyword in call.keywords if keyword.arg == "out")
+    yield from given_by_name(call, "out")
 
 
 def worked_on(value: ast.expr) -> ast.expr:

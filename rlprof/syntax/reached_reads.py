@@ -18,13 +18,13 @@ def is_reached(module: SourceModule, read: ast.Name, assignment: ast.stmt) -> bo
     node: ast.AST = read
     while (outer := above.get(node)) is not None and node is not assignment:
         for before in _before(node, outer):
-            if _is_in(assignment, before):
+            if assignment in ast.walk(before):
                 return True
             if _assigns(before, read.id):
                 return False
         if _binds(outer, node, read.id):
             return False
-        if isinstance(outer, ast.For | ast.AsyncFor | ast.While) and _is_in(assignment, outer):
+        if isinstance(outer, ast.For | ast.AsyncFor | ast.While) and assignment in ast.walk(outer):
             return True  # In the turn before.
         node = outer
     return True
@@ -48,19 +48,11 @@ def _binds(outer: ast.AST, node: ast.AST, name: str) -> bool:
     )
 
 
-def _is_in(assignment: ast.stmt, statement: ast.AST) -> bool:
-    return any(node is assignment for node in ast.walk(statement))
-
-
 def _assigns(statement: ast.stmt, name: str) -> bool:
     """Tell whether a statement is sure to give the variable another value."""
     match statement:
         case ast.Assign(targets=targets):
-            return any(
-                isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-                for target in targets
-                for node in ast.walk(target)
-            )
+            return name in variables_assigned(*targets)
         case ast.With(body=body):
             return any(_assigns(inner, name) for inner in body)
     return False

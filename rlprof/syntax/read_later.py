@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from rlprof.syntax.module import SourceModule, Statement, called_name
-from rlprof.syntax.nodes import given_to, owner_of
+from rlprof.syntax.nodes import given_by_name, given_to, owner_of
 
 _WRITES: Final = re.compile(
     r"save|write|dump|store|export|checkpoint|pickle|serialize|savefig|(^|_)to_", re.IGNORECASE
@@ -72,7 +72,7 @@ def _emptied(module: SourceModule, statement: Statement, given: Collection[str])
 def _opens(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or called_name(node) != "open":
         return False
-    modes = [*node.args, *(each.value for each in node.keywords if each.arg == "mode")]
+    modes = [*node.args, *given_by_name(node, "mode")]
     return any(
         isinstance(mode, ast.Constant)
         and isinstance(mode.value, str)

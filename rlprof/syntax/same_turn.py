@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name
-from rlprof.syntax.nodes import calls_in
+from rlprof.syntax.nodes import calls_in, first_name
 
 _CHANGES: Final = frozenset(
     {"step", "backward", "reset", "train", "eval", "load_state_dict", "reset_noise", "sample_noise"}
@@ -116,7 +116,11 @@ def _may_change(
     attributes = frozenset(text.rpartition(".")[2] for text in texts)
     return any(
         called_name(call) in _CHANGES
-        or (called_name(call).endswith("_") and _root(call) in names)
+        or (
+            called_name(call).endswith("_")
+            and (first := first_name(call.func)) is not None
+            and first.id in names
+        )
         or _changes_within(called_name(call), attributes, functions, _MOST_DEEP)
         for call in calls_in(statement)
     )
@@ -137,11 +141,3 @@ def _changes_within(
             if called != name and _changes_within(called, attributes, functions, levels - 1):
                 return True
     return False
-
-
-def _root(call: ast.Call) -> str:
-    """The variable whose method is called: ``x`` of ``x.data.mul_(2)``."""
-    node: ast.expr = call.func
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rlprof.syntax.changed import chain, changed_in_place
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, variables_assigned
-from rlprof.syntax.nodes import arguments_of, calls_in, names_in
+from rlprof.syntax.nodes import arguments_of, calls_in, declared_elsewhere, names_in
 
 
 def reads_what_others_change(
@@ -32,9 +32,7 @@ def _called(module: SourceModule, calls: Iterable[ast.Call]) -> Iterator[Functio
 def _changed_outside(function: FunctionNode) -> Iterator[str]:
     """Yield the variables that a function changes, and that are none of its own."""
     nodes = [*ast.walk(function)]
-    declared = {
-        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
-    }
+    declared = declared_elsewhere(nodes)
     own = variables_assigned(*function.body) | {*arguments_of(function)}
     yield from declared & own
     for place in changed_in_place(nodes):

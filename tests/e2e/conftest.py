@@ -36,6 +36,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.e2e)
+    # At the end one worker would be busy with them while the others have nothing left.
+    items.sort(key=_longest_s, reverse=True)
+
+
+def _longest_s(item: pytest.Item) -> float:
+    """Seconds that the test may take; 0 for those that have no mark of their own."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark and mark.args else 0.0
 
 
 @pytest.hookimpl(wrapper=True)

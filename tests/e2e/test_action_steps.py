@@ -34,8 +34,6 @@ for number in range(200):
 """
 QUIET, TALKATIVE = LOGGING.format(every=200), LOGGING.format(every=1)
 
-Shas = dict[str, str]
-
 
 @pytest.fixture
 def origin(tmp_path: Path) -> GitRepository:

@@ -113,6 +113,7 @@ def test_the_first_attempt_with_processes_trains_too():
     assert answer.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_training_in_one_process():
     one, same, other = (
         train("batched", "--epochs", "2", "--steps", "600", "--seed", seed) for seed in "112"

@@ -70,11 +70,18 @@ def test_a_report_that_fails(write, tmp_path, error, told, has_traceback):
     assert ("Traceback" in answer.stderr) == has_traceback
 
 
+NO_MEMORY = "rlprof: no report: no memory is left"
+
+
 @pytest.mark.parametrize(
-    ("options", "told"), [([], "rlprof: no report: no memory is left"), (["--no-report"], "")]
+    ("error", "options", "told"),
+    [
+        ("MemoryError", [], NO_MEMORY),
+        ("SystemError('error return without exception')", [], NO_MEMORY),
+        ("MemoryError", ["--no-report"], ""),
+    ],
 )
-@pytest.mark.parametrize("error", ["MemoryError", "SystemError('error return without exception')"])
-def test_no_memory_for_the_report_is_no_bug(write, tmp_path, options, told, error):
+def test_no_memory_for_the_report_is_no_bug(write, tmp_path, error, options, told):
     program = BROKEN_REPORT.format(error=error)
 
     answer = subprocess.run(

@@ -88,13 +88,13 @@ sys.exit(5)
 
 
 @pytest.mark.parametrize(
-    "place",
+    ("place", "options"),
     [
-        "storing.WindowStore, 'close_window'",
-        "storing.WindowStore, 'finish'",
+        ("storing.WindowStore, 'close_window'", []),
+        ("storing.WindowStore, 'close_window'", ["--sps-pattern", r"sps (\d+)"]),
+        ("storing.WindowStore, 'finish'", []),
     ],
 )
-@pytest.mark.parametrize("options", [[], ["--sps-pattern", r"sps (\d+)"]], ids=["", "pattern"])
 def test_the_training_does_not_notice(write, tmp_path, place, options):
     script = write(TRAIN)
     run_file = tmp_path / "run.rlprof"

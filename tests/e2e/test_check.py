@@ -207,30 +207,22 @@ def test_a_repository_whose_name_is_not_utf8(tmp_path):
     repository.assert_tidy()
 
 
-def test_each_side_knows_its_own_folder(repository, tmp_path, monkeypatch):
-    told = "os.environ['PWD'] == os.getcwd(), 'OLDPWD' in os.environ"
-    repository.commit(REPORTING.format(imported="import os", text=told))
-    monkeypatch.setenv("PWD", str(repository.folder))
-    monkeypatch.setenv("OLDPWD", str(tmp_path))
-    seen = tmp_path / "seen"
-
-    answer = repository.check("--base", "main", "--counters-only", "train.py", seen)
-
-    assert answer.code == PASS, answer.err
-    assert set(seen.read_text().splitlines()) == {"True False"}
-
-
-def test_paths_of_both_sides_are_equally_long(tmp_path):
+def test_each_side_knows_its_own_folder_and_their_paths_are_equally_long(tmp_path, monkeypatch):
     deep = tmp_path / "a-folder-with-a-long-name" / "and-one-more-below-that"
     deep.mkdir(parents=True)
     repository = CheckedRepository.below(deep, temporary=tmp_path / "t")
     seen = tmp_path / "seen"
-    repository.commit(REPORTING.format(imported="import os", text="os.getcwd()"))
+    told = "os.environ['PWD'] == os.getcwd(), 'OLDPWD' in os.environ, os.getcwd()"
+    repository.commit(REPORTING.format(imported="import os", text=told))
+    monkeypatch.setenv("PWD", str(repository.folder))
+    monkeypatch.setenv("OLDPWD", str(tmp_path))
 
     answer = repository.check("--base", "main", "--counters-only", "train.py", seen)
 
     assert answer.code == PASS, answer.err
-    folders = set(seen.read_text().splitlines())
+    lines = [line.split() for line in seen.read_text().splitlines()]
+    assert all(line[:2] == ["True", "False"] for line in lines)
+    folders = {line[2] for line in lines}
     assert len(folders) == 2
     assert len({len(folder) for folder in folders}) == 1
 

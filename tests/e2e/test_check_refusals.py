@@ -10,46 +10,13 @@ import pytest
 from tests.checked_repository import NOT_MEASURED, PASS, USAGE, waiting
 
 
-@pytest.mark.parametrize(
-    ("options", "slug"),
-    [
-        (["train.py"], "no-base"),
-        (["--base", "main", "--baseline", "perf.json", "train.py"], "no-base"),
-        (["--base", "main"], "no-target"),
-        (["--base", "main", "missing.py"], "script-missing"),
-        (["--base-command", "python a.py", "--prepare", "make", "train.py"], "useless-option"),
-        (["--baseline", "perf.json", "--profile", "train.py"], "useless-option"),
-        (["--base", "main", "--artifacts", "made", "train.py"], "useless-option"),
-        (["--base", "main", "--counters-only", "--pairs", "9", "train.py"], "useless-option"),
-        (["--save-baseline", "perf.json", "--json", "check.json", "train.py"], "useless-option"),
-        (["--base", "no-such-branch", "train.py"], "base-unknown"),
-        (["--base", "main", "--json", "o", "--markdown", "./o", "train.py"], "same-output"),
-        (["--baseline", "perf.json", "--interleave", "train.py"], "useless-option"),
-        (["--base", "main", "--interleave", "--counters-only", "train.py"], "useless-option"),
-        (["--base", "--output=/tmp/x", "train.py"], "base-unknown"),
-        (["--base-command", "'", "train.py"], "bad-base-command"),
-        (["--base", "main", "--min-effect", "much", "train.py"], "bad-min-effect"),
-        (["--base", "main", "--pairs", "2", "train.py"], "bad-pairs"),
-        (["--base", "main", "--counter", "gpu_syncs", "train.py"], "bad-counter"),
-        (["--baseline", "perf.json", "train.py"], "baseline-missing"),
-    ],
-)
-def test_command_lines_that_cannot_be_meant(repository, options, slug):
+def test_a_base_that_there_is_not(repository):
     repository.commit(waiting())
 
-    answer = repository.check(*options)
+    answer = repository.check("--base", "no-such-branch", "train.py")
 
-    assert answer.fails_with(USAGE, slug)
+    assert answer.fails_with(USAGE, "base-unknown")
     repository.assert_tidy()
-
-
-def test_an_option_behind_the_script_is_told(repository):
-    repository.commit(waiting())
-
-    answer = repository.check("train.py", "--base", "main")
-
-    assert answer.fails_with(USAGE, "no-base")
-    assert "--base stands behind what to run" in answer.err
 
 
 def test_an_option_that_only_a_check_has_is_told_too(repository):
@@ -81,14 +48,6 @@ def test_a_failing_base_command_is_no_matter_of_worktrees(repository, tmp_path):
     assert answer.fails_with(NOT_MEASURED, "program-failed")
     assert "worktree" not in answer.err
     assert "run it by itself to see why" in answer.err
-
-
-def test_a_folder_without_a_repository(repository, tmp_path):
-    (tmp_path / "train.py").write_text(waiting())
-
-    answer = repository.check("--base", "main", "train.py", folder=tmp_path)
-
-    assert answer.fails_with(USAGE, "not-a-repository")
 
 
 @pytest.mark.parametrize(

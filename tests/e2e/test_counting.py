@@ -263,31 +263,24 @@ class Maze:
     num_envs = 8
     def step(self, action):
         return action
-def simulate():
-    pass
 """
 
 
-@pytest.mark.parametrize(
-    ("target", "steps"), [("envs.maze:Maze.step", 800), ("envs.maze:simulate", 20)]
-)
-def test_the_target_of_steps_from_is_counted(write, rlprof_run, tmp_path, target, steps):
+def test_the_target_of_steps_from_is_counted(write, rlprof_run, tmp_path):
     (tmp_path / "envs").mkdir()
     write(CUSTOM, name="envs/maze.py")
     script = write(
         """
-        from envs.maze import Maze, simulate
+        from envs.maze import Maze
         maze = Maze()
         for _ in range(100):
             maze.step(1)
-        for _ in range(20):
-            simulate()
         """
     )
 
-    result = rlprof_run(script, options=["--steps-from", target])
+    result = rlprof_run(script, options=["--steps-from", "envs.maze:Maze.step"])
 
-    assert counted(result, "steps:custom") == [steps]
+    assert counted(result, "steps:custom") == [800]
     assert count_steps(result.recording).source == "--steps-from"
     assert "steps-from-not-counted" not in result.note_slugs
 
@@ -300,15 +293,11 @@ def test_a_target_that_is_not_there_is_said(write, rlprof_run, target):
     assert "steps-from-not-counted" in result.note_slugs
 
 
-@pytest.mark.parametrize(
-    "target", ["Maze.step", "envs:", "a/b.py:step", "envs:step()", "__main__:Maze.step"]
-)
-def test_a_target_that_cannot_be_meant_is_refused(write, rlprof_run, target):
-    result = rlprof_run(write("print('ran')"), options=["--steps-from", target])
+def test_a_target_that_cannot_be_meant_is_refused(write, rlprof_run):
+    result = rlprof_run(write("print('ran')"), options=["--steps-from", "Maze.step"])
 
     assert (result.code, result.out) == (2, b"")
     assert "bad-steps-from" in result.err
-    assert ("call rlprof.step(n) in the script" in result.err) is target.startswith("__main__")
 
 
 # The libraries themselves, where they are installed.

@@ -64,9 +64,8 @@ def runner(tmp_path) -> Runner:
     return Runner(folder, timeout_s=60.0, counting=Counting(), trains_s=TRAINS_S)
 
 
-@pytest.mark.parametrize("text", [ENDLESS, WITH_A_WORKER], ids=["alone", "with a worker"])
-def test_one_that_never_ends_is_ended_and_counts_as_ended_well(text, write, runner):
-    script = write(text)
+def test_one_that_never_ends_is_ended_with_its_worker_and_counts_as_ended_well(write, runner):
+    script = write(WITH_A_WORKER)
     begun_s = time.monotonic()
 
     measured = runner.measure(a_program(script), 1)

@@ -140,8 +140,8 @@ STRICT = """
     "program",
     [
         pytest.param(PROXY, id="of-another-process"),
-        pytest.param(MADE_ANEW, id="made-anew"),
-        pytest.param(DECORATED, id="decorated"),
+        pytest.param(MADE_ANEW, id="made-anew", marks=pytest.mark.slow),
+        pytest.param(DECORATED, id="decorated", marks=pytest.mark.slow),
         pytest.param(COMPILED, id="compiled"),
         pytest.param(SCRIPTED, id="compiled-by-torchscript"),
         pytest.param(STRICT, id="with-classes-that-guard-themselves"),

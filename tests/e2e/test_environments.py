@@ -315,12 +315,15 @@ def test_a_root_that_shuts_the_agent_out(write, rlprof_run, option):
     assert "work" in result.functions()
 
 
-@pytest.mark.parametrize("name", ["LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"])
-def test_sockets_and_the_watchdog_are_for_the_program(write, rlprof_run, name):
+def test_sockets_and_the_watchdog_are_for_the_program(write, rlprof_run):
     """As systemd gives them: to the process with the number in such a variable."""
-    script = write(f"import os; print(os.environ['{name}'] == str(os.getpid()))")
+    names = "LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"
+    script = write(
+        f"import os; print({{os.environ[name] for name in {names}}} == {{str(os.getpid())}})"
+    )
+    given = " ".join(f"{name}=$$" for name in names)
 
-    result = rlprof_run(script, prefix=["sh", "-c", f'{name}=$$ exec "$@"', "sh"])
+    result = rlprof_run(script, prefix=["sh", "-c", f'{given} exec "$@"', "sh"])
 
     assert (result.code, result.out) == (0, b"True\n")
     assert result.root.fate == "sampled"

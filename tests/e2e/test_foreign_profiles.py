@@ -85,7 +85,7 @@ def assert_hot(report: dict, script: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("-f",), ("-s",), ("-b",), ("-b", "-f")],
+    [(), ("-s",), ("-b", "-f")],
     ids=lambda options: " ".join(options) or "plain",
 )
 def test_austin(tmp_path, script, options):

@@ -38,14 +38,13 @@ COUNTS_SIGNALS = """
     sys.exit(9)
 """
 
-LEAVES = pytest.mark.parametrize("leave", ["os.setsid()", "os.setpgrp()"])
-
 NOT_THE_LEADER = ("sh", "-c", 'trap : INT TERM; "$@"; exit $?', "sh")
 """Starts rlprof in the group of a shell, as a script does."""
 
 
-@LEAVES
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("leave", "name"), [("os.setsid()", "SIGINT"), ("os.setpgrp()", "SIGTERM")]
+)
 def test_a_signal_to_our_group_reaches_a_target_that_has_left_it(write, start, leave, name):
     running = start(write(COUNTS_SIGNALS.format(leave=leave)), start_new_session=True)
     running.wait_line("ready")
@@ -57,9 +56,8 @@ def test_a_signal_to_our_group_reaches_a_target_that_has_left_it(write, start, l
     assert result.code == 9
 
 
-@LEAVES
-def test_as_timeout_sends_it_too(write, start, leave):
-    script = write(COUNTS_SIGNALS.format(leave=leave))
+def test_as_timeout_sends_it_too(write, start):
+    script = write(COUNTS_SIGNALS.format(leave="os.setsid()"))
     running = start(script, prefix=NOT_THE_LEADER, start_new_session=True)
     running.wait_line("ready")
     (rlprof,) = children_with(running.pid, "rlprof")

@@ -65,7 +65,9 @@ def report_of(run_file: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("dies", "timeout", "before", "code"),
     [
-        pytest.param("os._exit(3)", "timeout=14", "", 0, id="until a time-out"),
+        pytest.param(
+            *("os._exit(3)", "timeout=14", "", 0), id="until a time-out", marks=pytest.mark.slow
+        ),
         pytest.param(
             "os.kill(os.getpid(), signal.SIGKILL)", "", ENDED_FROM_OUTSIDE, 143, id="for ever"
         ),

@@ -24,7 +24,7 @@ else:
 pytestmark = pytest.mark.alone
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PAIRS = 3
+PAIRS = 2
 SLACK = 0.05
 """What a shared machine may shift a price, or what it is worth. The figures of docs/accuracy.md have none."""
 SPS = re.compile(r"([\d.]+) sps")

@@ -122,32 +122,6 @@ work()
     assert result.root.note == ""
 
 
-def test_asyncio_with_signal_handlers(write, rlprof_run, bare_run):
-    script = write(
-        BUSY
-        + """
-import asyncio
-
-async def main():
-    caught = []
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGUSR1, caught.append, "usr1")
-    for _ in range(20):
-        os.kill(os.getpid(), signal.SIGUSR1)
-        await asyncio.sleep(0.01)
-        work(0.01)
-    await asyncio.sleep(0.05)
-    loop.remove_signal_handler(signal.SIGUSR1)
-    print(caught.count("usr1"))
-
-asyncio.run(main())
-work(0.3)
-"""
-    )
-
-    assert_unchanged(rlprof_run(script), bare_run(script))
-
-
 def test_a_look_a_frame_from_the_recursion_limit_raises_nothing(write, rlprof_run, each_python):
     script = write(
         """
@@ -322,6 +296,7 @@ print("done")
     assert "trace or profile function" in result.root.note
 
 
+@pytest.mark.slow  # tests/e2e/test_counted_costs.py looks at the graphs of a shorter program.
 def test_torch_compile_makes_the_same_graphs(write, rlprof_run, bare_run):
     pytest.importorskip("torch", reason="torch is not installed")
     script = write(

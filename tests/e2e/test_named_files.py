@@ -40,8 +40,11 @@ def run(words, folder):
     )
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:3]))
-@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [*((words, "pipe") for words in COMMANDS), (COMMANDS[0], "device")],
+    ids=lambda given: given if isinstance(given, str) else " ".join(given[:3]),
+)
 def test_what_is_no_file_is_refused_at_once(words, kind, tmp_path):
     place = tmp_path / "named.rlprof"
     if kind == "pipe":

@@ -392,9 +392,7 @@ sys.exit(child({arguments}))
 )
 
 
-@pytest.mark.parametrize(
-    "arguments", ["'-E'", "'-I'", "'-S', '-E'", "env={}"], ids=["-E", "-I", "-S -E", "no env"]
-)
+@pytest.mark.parametrize("arguments", ["'-S', '-E'", "env={}"], ids=["-S -E", "no env"])
 def test_a_process_without_the_agent_is_found_by_the_scan(write, rlprof_run, arguments):
     write(WORK + "\ndef alone():\n    work(1.5)\nalone()\nsys.exit(8)\n", name="child.py")
     script = write(LOSES_THE_AGENT.replace("{arguments}", arguments))

@@ -83,9 +83,16 @@ def test_an_environment_of_the_programs_own_is_counted(write, rlprof_run):
 
 
 def test_in_every_python(write, rlprof_run, other_python):
-    check(rlprof_run(write(WORLD + TRAINING + PRINTED), options=["--python", other_python]))
+    result = rlprof_run(write(WORLD + TRAINING + PRINTED), options=["--python", other_python])
+
+    check(result)
+    # Each tells what its hot lines work on, too.
+    told = [dict(value.fields) for value in result.recording.values if value.operand == "self.at"]
+    assert {value["type"] for value in told} == {"list"}
 
 
+# Before Python 3.12 a comprehension has a frame of its own.
+@pytest.mark.parametrize("other_python", ["3.9", "3.13"], indirect=True)
 def test_each_of_a_list(write, rlprof_run, other_python):
     script = """
 def train(maze, seconds):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sqlite3
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from rlprof.errors import EXIT_ERROR
 from rlprof.runfile.reader import read_run
+from tests.factories import a_run
 from tests.live_processes import cli
+from tests.run_files import write_run
 
 TRAIN = """
 import sys, time
@@ -25,6 +23,14 @@ while time.monotonic() < end:
     scope = {}
     exec(f"def function_{number}():\\n" + "    sum(range(20000))\\n" * 40, scope)
     scope[f"function_{number}"]()
+print("trained")
+sys.exit(5)
+"""
+
+
+TRAINS_BRIEFLY = """
+import sys
+
 print("trained")
 sys.exit(5)
 """
@@ -87,7 +93,7 @@ sys.exit(5)
 
 def test_a_disk_that_is_nearly_full_from_the_start(write, start, small_disk):
     (small_disk / "filler").write_bytes(bytes(15 << 20))
-    running = start(write(TRAIN), run_file=small_disk / "run.rlprof")
+    running = start(write(TRAINS_BRIEFLY), run_file=small_disk / "run.rlprof")
 
     result = running.finish()
 
@@ -99,7 +105,7 @@ def test_a_disk_that_is_nearly_full_from_the_start(write, start, small_disk):
 
 def test_a_folder_that_may_not_be_written(write, start, small_disk):
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    running = start(write(TRAIN), run_file=small_disk / "run.rlprof")
+    running = start(write(TRAINS_BRIEFLY), run_file=small_disk / "run.rlprof")
 
     result = running.finish()
 
@@ -111,7 +117,7 @@ def test_a_folder_that_may_not_be_written(write, start, small_disk):
 
 def test_a_path_below_a_file(write, start, tmp_path):
     (tmp_path / "file").touch()
-    running = start(write(TRAIN), run_file=tmp_path / "file" / "run.rlprof")
+    running = start(write(TRAINS_BRIEFLY), run_file=tmp_path / "file" / "run.rlprof")
 
     result = running.finish()
 
@@ -148,121 +154,15 @@ def test_an_existing_run_file_is_kept_unless_forced(write, rlprof_run, tmp_path)
 def test_a_folder_with_a_path_that_is_too_long_for_sqlite(write, start, tmp_path):
     folder = tmp_path.joinpath(*["d" * 100] * 5)
 
-    result = start(write(TRAIN), run_file=folder / "run.rlprof").finish()
+    result = start(write(TRAINS_BRIEFLY), run_file=folder / "run.rlprof").finish()
 
     assert (result.code, result.out) == (5, b"trained\n")
     assert "the path of its folder is too long" in result.err
     assert list(folder.iterdir()) == []
 
 
-# Reading
-
-
-@pytest.fixture(scope="module")
-def good_run(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("good")
-    script = folder / "train.py"
-    script.write_text("sum(range(10_000_000))")
-    run_file = folder / "run.rlprof"
-    subprocess.run(cli("run", "--no-report", "-o", run_file, script), check=True, timeout=60)
-    return run_file
-
-
-def report(run_file: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        cli("report", run_file), capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def truncated(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def only_its_first_page(path: Path) -> None:
-    os.truncate(path, 4096)
-
-
-def scribbled_over(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    for start in range(4096, len(data), 4096):
-        data[start : start + 64] = bytes(range(64))
-    path.write_bytes(data)
-
-
-def of_a_newer_version(path: Path) -> None:
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version=999")
-    db.close()
-
-
-def a_database_of_others(path: Path) -> None:
-    path.unlink()
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE meta (key, value)")
-    db.close()
-
-
-def text(path: Path) -> None:
-    path.write_text("sps: 12\n" * 100)
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def missing(path: Path) -> None:
-    path.unlink()
-
-
-def a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def without_its_tables(path: Path) -> None:
-    with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE sample")
-    db.close()
-
-
-def with_ids_that_lead_nowhere(path: Path) -> None:
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE node SET frame = 123456")
-    db.close()
-
-
-@pytest.mark.parametrize(
-    ("damage", "slug"),
-    [
-        (truncated, "run-file-damaged"),
-        (only_its_first_page, "run-file-damaged"),
-        (scribbled_over, "run-file-damaged"),
-        (without_its_tables, "run-file-damaged"),
-        (with_ids_that_lead_nowhere, "run-file-damaged"),
-        (of_a_newer_version, "run-file-newer"),
-        (a_database_of_others, "not-a-run-file"),
-        (text, "not-a-profile"),
-        (empty, "not-a-profile"),
-        (missing, "run-file-missing"),
-        (a_folder, "run-file-missing"),
-    ],
-)
-def test_a_bad_run_file_is_named_with_what_to_do(good_run, tmp_path, damage, slug):
-    run_file = tmp_path / "run.rlprof"
-    shutil.copy(good_run, run_file)
-    damage(run_file)
-
-    answer = report(run_file)
-
-    assert answer.returncode == EXIT_ERROR
-    assert answer.stdout == ""
-    assert str(run_file) in answer.stderr
-    assert f"rlprof explain {slug}" in answer.stderr
-    assert "Traceback" not in answer.stderr
-
-
-def test_a_run_file_can_be_read_from_a_folder_that_may_not_be_written(good_run, small_disk):
-    shutil.copy(good_run, small_disk / "run.rlprof")
+def test_a_run_file_can_be_read_from_a_folder_that_may_not_be_written(small_disk):
+    write_run(small_disk / "run.rlprof", a_run("train.py", steady_s=1).process("main").recording())
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
 
     assert read_run(small_disk / "run.rlprof").run.complete

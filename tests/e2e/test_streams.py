@@ -296,15 +296,6 @@ def test_a_reader_that_goes_away_is_felt_by_the_target(write, start):
         assert running.popen.wait(timeout=60) == 11
 
 
-def test_descriptors_handed_down_reach_the_target(write, start, tmp_path):
-    script = write("import os; os.write(5, b'through five')")
-    file = tmp_path / "five"
-    running = start(script, prefix=["bash", "-c", f'exec "$@" 5>{file}', "bash"])
-
-    assert running.finish().code == 0
-    assert file.read_bytes() == b"through five"
-
-
 def test_the_target_has_the_descriptors_that_it_has_without_rlprof(write, rlprof_run, bare_run):
     script = write(
         """

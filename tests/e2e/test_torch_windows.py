@@ -233,7 +233,9 @@ print(counts['aten::addmm'], counts['Optimizer.step#Adam.step'])
     assert windows(result) == [("plain", "given-up")]
 
 
-@pytest.mark.parametrize("look", ["sys.getprofile()", "sys.setprofile(None)"])
+@pytest.mark.parametrize(
+    "look", [pytest.param("sys.getprofile()", marks=pytest.mark.slow), "sys.setprofile(None)"]
+)
 def test_a_profile_function_of_torchs_is_not_seen_by_the_program(train, look):
     body = f"""
 from rlprof_agent import layout, torch_plan, torch_windows
@@ -322,12 +324,12 @@ thread.join()
 @pytest.mark.parametrize(
     ("ending", "code", "fate"),
     [
-        ("pass", 0, "written"),
-        ("sys.exit(3)", 3, "written"),
+        pytest.param("pass", 0, "written", marks=pytest.mark.slow),
+        pytest.param("sys.exit(3)", 3, "written", marks=pytest.mark.slow),
         ("raise ValueError('bad batch')", 1, "written"),
-        ("os._exit(4)", 4, "lost"),
-        ("os.kill(os.getpid(), signal.SIGTERM)", 143, "lost"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", 137, "lost"),
+        pytest.param("os._exit(4)", 4, "lost", marks=pytest.mark.slow),
+        pytest.param("os.kill(os.getpid(), signal.SIGTERM)", 143, "lost", marks=pytest.mark.slow),
+        pytest.param("os.kill(os.getpid(), signal.SIGKILL)", 137, "lost", marks=pytest.mark.slow),
         ("os.abort()", 134, "lost"),
     ],
 )
@@ -339,14 +341,13 @@ def test_a_program_may_end_in_a_window_as_it_likes(train, temporary, ending, cod
     assert not list(temporary.glob("rlprof-*"))
 
 
-@pytest.mark.parametrize("handler", ["time_out", "lambda *_: sys.exit(3)"])
 @pytest.mark.parametrize(
-    ("owner", "name"),
+    ("owner", "name", "handler"),
     [
-        ("torch.autograd.profiler", "_prepare_profiler"),
-        ("torch.autograd.profiler", "_enable_profiler"),
-        ("torch.autograd.profiler", "_disable_profiler"),
-        ("torch.profiler._KinetoProfile", "export_chrome_trace"),
+        ("torch.autograd.profiler", "_prepare_profiler", "time_out"),
+        ("torch.autograd.profiler", "_enable_profiler", "time_out"),
+        ("torch.autograd.profiler", "_disable_profiler", "lambda *_: sys.exit(3)"),
+        ("torch.profiler._KinetoProfile", "export_chrome_trace", "time_out"),
     ],
 )
 def test_a_signal_handler_raises_through_a_window_into_the_program(

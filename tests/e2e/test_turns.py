@@ -254,6 +254,7 @@ def test_without_who_sees_to_the_turns_the_check_ends(repository, mark):
     repository.assert_tidy()
 
 
+@pytest.mark.slow
 def test_what_is_left_behind_in_turns_is_ended_and_told(repository, mark):
     leaving = f"""
 import subprocess, sys

@@ -48,13 +48,6 @@ def test_values_of_hot_lines_are_told(write, rlprof_run):
     check(rlprof_run(write(TRAINING)))
 
 
-def test_every_python_tells_them(write, rlprof_run, other_python):
-    result = rlprof_run(write(TRAINING), options=["--python", other_python])
-
-    assert result.code == 0
-    assert {value["type"] for value in seen(result, "self.state")} == {"list"}
-
-
 def test_children_tell_theirs(write, rlprof_run):
     program = TRAINING.replace("train(Env(), [])\n", "").replace(
         'print("trained")',
@@ -168,6 +161,7 @@ print("trained")
 """
 
 
+@pytest.mark.slow
 def test_a_network_that_is_given_gradients_and_not_trained_is_told(write, rlprof_run):
     pytest.importorskip("torch", reason="torch is missing (make test installs it)")
 

@@ -27,6 +27,9 @@ for _ in range(300):
 SLOW, FIXED = STEPPING.format(numbers=100_000), STEPPING.format(numbers=100)
 
 
+pytestmark = pytest.mark.timeout(240)
+
+
 @pytest.fixture
 def project(repository) -> CheckedRepository:
     """A repository whose only commit is slow, with a run of it that says so."""
@@ -78,12 +81,11 @@ def test_a_fix_that_fails_is_not_measured_and_nothing_is_kept(project):
     project.assert_tidy()
 
 
+@pytest.mark.slow
 def test_what_was_committed_is_verified_against_an_earlier_commit(project):
     project.commit(FIXED)
 
-    refused = project.ended("verify", "train.py")
     answer = project.ended("verify", "--base", "HEAD~1", "--format", "json", "train.py")
 
-    assert refused.fails_with(2, "nothing-to-verify")
     assert answer.code == PASS, answer.err
     assert json.loads(answer.out)["gain"]["low"] > 0.2

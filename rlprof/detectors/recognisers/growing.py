@@ -163,10 +163,8 @@ def _emptied(statement: Statement) -> Iterator[ast.expr]:
         yield from map(_container, node.targets)
     elif isinstance(node, ast.Return) and node.value is not None:
         yield from (name for name in ast.walk(node.value) if isinstance(name, ast.Name))
-    elif isinstance(node, ast.Assign):
-        yield from _begun_anew(statement, node.targets, node.value)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield from _begun_anew(statement, [node.target], node.value)
+    elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        yield from _begun_anew(statement, targets_of(node), node.value)
 
 
 def _begun_anew(

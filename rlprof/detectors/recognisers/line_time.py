@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, Generic, Protocol, TypeVar
 
 from rlprof.model.activity import FOR_OTHERS, WaitKind
@@ -14,6 +14,7 @@ from rlprof.model.finding import Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, begins_process, heaviest_line, short_place
+from rlprof.source.parameters import Parameters
 from rlprof.source.tensor_loops import ARRAYS, TensorKind, TensorLoop, tensor_loops
 from rlprof.source.values import SeenTensor, Values
 from rlprof.syntax.origin import installed_package
@@ -40,6 +41,10 @@ class SteadySearch:
         self.tree = profile.steady
         self.lines = UserLines.of(profile) if lines is None else lines
         self.values = Values(profile.values)
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        return Parameters(self.profile.sources, self.profile.run.command)
 
     def causes_on_lines(self, read: Callable[[int, Frame], LineCauseT | None]) -> list[LineCauseT]:
         """Return what ``read`` finds on the program's lines, of a node and its frame; it is asked once for each line that runs again and again."""
@@ -109,6 +114,23 @@ class LineTime:
         share = percent(total / self.profile.critical.wall_us)
         each = of_each_step(total, self.profile.steady_steps)
         return f"{share} of the steady time is spent {where}{each}"
+
+
+class LinesByPart(LineTime):
+    """The time of lines, of which not always the same part goes."""
+
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self.by_part: dict[Range, set[int]] = defaultdict(set)
+        """Nodes by the part that goes."""
+
+    def add_part(self, line: Line, us: float, nodes: Iterable[int], part: Range) -> None:
+        self.add(line, us, nodes)
+        self.by_part[part].update(nodes)
+
+    @property
+    def savings(self) -> tuple[Saving, ...]:
+        return tuple(Saving(frozenset(nodes), part) for part, nodes in self.by_part.items())
 
 
 class HasPlace(Protocol):
@@ -274,6 +296,16 @@ def loop_time(
     lines = UserLines.of(profile)
     time = lines_time(profile, lines, loops, kind.package)
     return LoopTime(kind, loops, time) if time.is_worth(MIN_SHARE) else None
+
+
+def busy_us_anywhere(profile: Profile, nodes: Collection[int]) -> int:
+    """Return the time that all threads work in ``nodes``."""
+    return sum(
+        cost.busy_us
+        for activity in profile.activities
+        for node, cost in activity.tree.self_costs()
+        if node in nodes
+    )
 
 
 def working_time(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,12 +18,7 @@ _SENDERS: Final = {"put": _QUEUES, "send": _PIPES, "send_bytes": _PIPES}
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
     parts = []
     for file, line in patient.places:
-        sends = {
-            node.func.attr
-            for node in patient.calls(file, line)
-            if isinstance(node.func, ast.Attribute)
-        }
-        for name in sorted(sends & _SENDERS.keys()):
+        for name in sorted(patient.methods(file, line) & _SENDERS.keys()):
             for module, kind in _SENDERS[name]:
                 parts.append(
                     patient.call_named(

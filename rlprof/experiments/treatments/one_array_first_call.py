@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,14 +13,10 @@ from rlprof.recording.mailboxes.treatment_desk import TreatmentPart
 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
     file, line = patient.places[0]
-    calls = patient.calls(file, line)
-    names = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
-    if not names & MAKES:
+    names = sorted(patient.methods(file, line) & MAKES)
+    if not names:
         raise CannotTreatError("its line does not call torch.tensor by that name")
-    return [
-        patient.call_in_c("arrays-first", file, line, "torch", name)
-        for name in sorted(names & MAKES)
-    ]
+    return [patient.call_in_c("arrays-first", file, line, "torch", name) for name in names]
 
 
 TREATMENT: Final = Treatment(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,12 +20,7 @@ _QUESTIONS: Final = {"is_set": (0, _EVENTS), "empty": (1, _QUEUES), "poll": (0, 
 def _parts(patient: Patient) -> Sequence[TreatmentPart]:
     parts = []
     for file, line in patient.places:
-        asks = {
-            node.func.attr
-            for node in patient.calls(file, line)
-            if isinstance(node.func, ast.Attribute)
-        }
-        for name in sorted(asks & _QUESTIONS.keys()):
+        for name in sorted(patient.methods(file, line) & _QUESTIONS.keys()):
             no, kinds = _QUESTIONS[name]
             for module, kind in kinds:
                 parts.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from rlprof.model import gauges as names
 from rlprof.model.recording import Note
@@ -14,6 +14,8 @@ from rlprof.recording.gpus.base import GpuLibrary, GpuState
 from rlprof.recording.gpus.nvidia import NvidiaGpus, load_nvml
 from rlprof.recording.gpus.visible import visible_gpus
 from rlprof.recording.machine import procfs
+
+VendorT = TypeVar("VendorT")
 
 GPU_SHARE: Final = 0.01
 """Part of the time that reading GPUs may take: a dear one is read less often."""
@@ -27,7 +29,7 @@ def find_gpus(environment: Mapping[str, str]) -> GpuReader | None:
 
     The first call after a start of the machine may take seconds: the driver wakes up.
     """
-    library = _set_up(_nvidia) or _set_up(_amd)
+    library = _set_up(load_nvml, NvidiaGpus) or _set_up(load_amdsmi, AmdGpus)
     if library is None:
         return None
     in_pci_order = environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
@@ -38,23 +40,16 @@ def find_gpus(environment: Mapping[str, str]) -> GpuReader | None:
     return GpuReader(library, chosen)
 
 
-def _set_up(vendor: Callable[[], GpuLibrary | None]) -> GpuLibrary | None:
+def _set_up(
+    load: Callable[[], VendorT | None], gpus_of: Callable[[VendorT], GpuLibrary]
+) -> GpuLibrary | None:
     try:
-        library = vendor()
+        vendor = load()
+        library = None if vendor is None else gpus_of(vendor)
     # Vendors' libraries raise what they like, and no gauge is worth a recording.
     except Exception:
         return None
     return library if library is not None and library.gpus else None
-
-
-def _nvidia() -> GpuLibrary | None:
-    nvml = load_nvml()
-    return NvidiaGpus(nvml) if nvml is not None else None
-
-
-def _amd() -> GpuLibrary | None:
-    smi = load_amdsmi()
-    return AmdGpus(smi) if smi is not None else None
 
 
 class GpuReader:

@@ -33,7 +33,9 @@ class RunClock:
         return round((monotonic_s - self._start_s - stood_still) * 1e6)
 
     def stood_still(self, since_s: float, until_s: float) -> Pause:
-        """Leave the time between two moments of the monotonic clock out."""
-        pause = Pause(since_s, until_s)
+        """Leave the time between two moments of the monotonic clock out; pauses come in order, and what one has left out no other does."""
+        if self.pauses:
+            since_s = max(since_s, self.pauses[-1].until_s)
+        pause = Pause(since_s, max(since_s, until_s))
         self.pauses.append(pause)
         return pause

@@ -58,19 +58,14 @@ def busy_cpu_us() -> int | None:
 def run_queue() -> int | None:
     """Threads of the whole machine that run or wait for a processor right now, ours among them."""
     try:
-        with open("/proc/loadavg", "rb") as file:  # noqa: PTH123 - as above
-            return int(file.read().split()[3].partition(b"/")[0])
-    except (OSError, IndexError, ValueError):
+        return int(procfs.content_of("/proc/loadavg").split()[3].partition(b"/")[0])
+    except (IndexError, ValueError):
         return None
 
 
 def available_memory_bytes(groups: ControlGroups) -> int | None:
     """Memory that processes may still take: the machine's or, if less, what ``groups`` leave."""
-    try:
-        with open("/proc/meminfo", "rb") as file:  # noqa: PTH123 - as above
-            found = _AVAILABLE.search(file.read())
-    except OSError:
-        return None
+    found = _AVAILABLE.search(procfs.content_of("/proc/meminfo"))
     if found is None:
         return None
     machine = int(found[1]) * 1024

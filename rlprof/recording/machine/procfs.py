@@ -54,11 +54,19 @@ def is_of_others() -> bool:
         return False  # There is none at all.
 
 
+def content_of(path: str) -> bytes:
+    """What a file of ``/proc`` says; nothing where it is gone, or not for us to read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - called several times a second
+            return file.read()
+    except OSError:
+        return b""
+
+
 def read_stat(pid: int) -> ProcessStat | None:
     """None when the process is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
+    text = content_of(f"/proc/{pid}/stat")
+    if not text:
         return None
     # The command's name, in parentheses, may hold anything.
     fields = text[text.rindex(b")") + 2 :].split()
@@ -89,14 +97,19 @@ class ProcessStatus(NamedTuple):
 
 def read_status(pid: int) -> ProcessStatus | None:
     """None when the process is gone, or has ended and only waits for its parent."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 - called several times a second
-            found = _STATUS.search(file.read())
-    except OSError:
-        return None
+    found = _STATUS.search(content_of(f"/proc/{pid}/status"))
     if found is None:
         return None
     return ProcessStatus(int(found[1]) * 1024, int(found[2]), int(found[3]))
+
+
+def has_signal(pid: int, signum: int, *fields: bytes) -> bool:
+    """Tell whether ``signum`` is in one of these sets of signals of ``/proc/PID/status``, such as ``SigIgn``."""
+    for line in content_of(f"/proc/{pid}/status").splitlines():
+        field, _, signals = line.partition(b":")
+        if field in fields and int(signals, 16) >> (signum - 1) & 1:
+            return True
+    return False
 
 
 def read_transfers(pid: int) -> tuple[int, int] | None:
@@ -104,11 +117,7 @@ def read_transfers(pid: int) -> tuple[int, int] | None:
 
     What the file cache served, and pipes and sockets, are not in it.
     """
-    try:
-        with open(f"/proc/{pid}/io", "rb") as file:  # noqa: PTH123 - as above
-            found = _TRANSFERS.search(file.read())
-    except OSError:
-        return None
+    found = _TRANSFERS.search(content_of(f"/proc/{pid}/io"))
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -117,10 +126,7 @@ def read_pss_bytes(pid: int) -> int | None:
 
     Dear, as the kernel walks all pages: measured 31 ms for 1 GiB.
     """
-    try:
-        found = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_bytes())
-    except OSError:
-        return None
+    found = _PSS.search(content_of(f"/proc/{pid}/smaps_rollup"))
     return int(found[1]) * 1024 if found else None
 
 
@@ -134,10 +140,10 @@ def read_affinity(pid: int) -> int | None:
 
 def read_schedule(pid: int, tid: int) -> tuple[int, int] | None:
     """(µs on a CPU, µs waiting for one) of a thread since it began; None when not known."""
+    fields = content_of(f"/proc/{pid}/task/{tid}/schedstat").split()
     try:
-        fields = Path(f"/proc/{pid}/task/{tid}/schedstat").read_bytes().split()
         return int(fields[0]) // 1000, int(fields[1]) // 1000
-    except (OSError, IndexError, ValueError):
+    except (IndexError, ValueError):
         return None
 
 
@@ -213,14 +219,11 @@ def threads(pid: int) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in threads(pid):
-        try:
-            with open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123 - as above
-                found.extend(int(child) for child in file.read().split())
-        except OSError:
-            continue
-    return found
+    return [
+        int(child)
+        for task in threads(pid)
+        for child in content_of(f"/proc/{pid}/task/{task}/children").split()
+    ]
 
 
 def is_python(pid: int) -> bool:
@@ -228,20 +231,10 @@ def is_python(pid: int) -> bool:
     executable = read_executable(pid)
     if _PYTHON_NAME.match(Path(executable).name):
         return True
-    return _maps_libpython(pid)
-
-
-def _maps_libpython(pid: int) -> bool:
-    try:
-        return b"libpython" in Path(f"/proc/{pid}/maps").read_bytes()
-    except OSError:
-        return False
+    return b"libpython" in content_of(f"/proc/{pid}/maps")
 
 
 @lru_cache(maxsize=1)
 def yama_restricts() -> bool:
     """Tell whether only a process's ancestors may read its memory (Yama ``ptrace_scope`` 1)."""
-    try:
-        return Path("/proc/sys/kernel/yama/ptrace_scope").read_text().strip() == "1"
-    except OSError:
-        return False
+    return content_of("/proc/sys/kernel/yama/ptrace_scope").strip() == b"1"

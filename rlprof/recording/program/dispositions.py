@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from rlprof.recording.machine import procfs
@@ -50,12 +49,9 @@ def ignored_before_python() -> frozenset[int]:
     parent = os.getppid()
     if procfs.is_python(parent):
         return frozenset()
-    try:
-        status = Path(f"/proc/{parent}/status").read_text()
-        mask = int(status.partition("SigIgn:")[2].split()[0], 16)
-    except (OSError, ValueError, IndexError):
-        return frozenset()
-    return frozenset(signum for signum in IGNORED_BY_PYTHON if mask >> (signum - 1) & 1)
+    return frozenset(
+        signum for signum in IGNORED_BY_PYTHON if procfs.has_signal(parent, signum, b"SigIgn")
+    )
 
 
 def forget_handlers(signums: Iterable[int]) -> None:

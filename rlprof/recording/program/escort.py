@@ -260,10 +260,8 @@ class Escort:
         self._signals.append((signum, time.monotonic()))
 
     def _empty_wake_up(self) -> None:
-        try:
+        with suppress(BlockingIOError):
             os.read(self._wake_up, 4096)
-        except BlockingIOError:
-            pass
 
     def _register_taps(self) -> None:
         for tap in self.taps:

@@ -166,7 +166,6 @@ class RunningTarget:
         self.pid = process.pid
         # From here on the recorder reaps every child by pid; Popen must not wait too.
         process.returncode = 0
-        self._popen = process
 
     def forward(self, signum: int, came_s: float) -> None:
         """Pass on a signal that came to us at ``came_s`` (monotonic clock)."""

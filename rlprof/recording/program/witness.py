@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
-from pathlib import Path
 from typing import Protocol
 
+from rlprof.recording.machine import procfs
 from rlprof.recording.machine.descriptors import close_all_but
 from rlprof.recording.machine.prctl import end_with_parent
 from rlprof.recording.program.terminal_witness import SI_KERNEL, end_child
@@ -115,15 +115,7 @@ class GroupWitness:
         self.close()
 
     def _is_pending(self, signum: int) -> bool:
-        try:
-            status = Path(f"/proc/{self.pid}/status").read_text()
-        except OSError:
-            return False
-        pending = 0
-        for line in status.splitlines():
-            if line.startswith(("SigPnd:", "ShdPnd:")):
-                pending |= int(line.split()[1], 16)
-        return bool(pending >> (signum - 1) & 1)
+        return procfs.has_signal(self.pid, signum, b"SigPnd", b"ShdPnd")
 
 
 def _witness(asked: int, answered: int, streams: Sequence[OutputStream]) -> None:

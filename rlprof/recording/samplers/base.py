@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from rlprof.model.recording import Frame
@@ -19,19 +20,17 @@ class ClockStack(NamedTuple):
     """Some frame was not readable: the stack moved while it was read."""
 
 
+@dataclass(slots=True)
 class ClockTime:
     """Sums that one distinct stack gathered: busy and idle time (µs), its number of ticks, and how much
     the process's resident memory rose and fell (bytes) up to those ticks.
     """
 
-    __slots__ = ("busy_us", "grown_bytes", "idle_us", "released_bytes", "ticks")
-
-    def __init__(self) -> None:
-        self.busy_us = 0
-        self.idle_us = 0
-        self.ticks = 0
-        self.grown_bytes = 0
-        self.released_bytes = 0
+    busy_us: int = 0
+    idle_us: int = 0
+    ticks: int = 0
+    grown_bytes: int = 0
+    released_bytes: int = 0
 
     def add_memory(self, change_bytes: int) -> None:
         if change_bytes > 0:
@@ -45,20 +44,15 @@ class StackReader(Protocol):
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the output; a record may be cut anywhere."""
-        ...
 
     def has_times(self) -> bool:
         """Tell whether there is something to drain."""
-        ...
 
     def drain(self) -> dict[Hashable, ClockTime]:
         """The times since the last call, by the raw form of their stack."""
-        ...
 
     def finish(self) -> None:
         """The output has ended: book what is whole, count what is not."""
-        ...
 
     def parse(self, key: Hashable) -> ClockStack:
         """The stack behind a key that :meth:`drain` returned."""
-        ...

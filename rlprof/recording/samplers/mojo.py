@@ -48,13 +48,13 @@ class MojoReader:
         self._is_idle = False
         self._memory_change = 0
         self._times: dict[Hashable, ClockTime] = {}
-        self._events: dict[int, Callable[[], None]] = {
+        self._events: dict[int, Callable[[], object]] = {
             METADATA: self._metadata,
             STACK: self._start_sample,
             FRAME: self._define_frame,
             FRAME_INVALID: lambda: self._stack.append(_TORN),
             FRAME_REFERENCE: lambda: self._stack.append(self._integer()),
-            FRAME_KERNEL: self._kernel_frame,
+            FRAME_KERNEL: self._string,
             GC: lambda: self._stack.append(_GC_MARK),
             IDLE: self._mark_idle,
             METRIC_TIME: self._time,
@@ -145,9 +145,6 @@ class MojoReader:
             self._integer() for _ in range(7)
         )
         self._frames[self._pid, key] = Frame(self._text(file), self._text(scope), line)
-
-    def _kernel_frame(self) -> None:
-        self._string()
 
     def _mark_idle(self) -> None:
         self._is_idle = True

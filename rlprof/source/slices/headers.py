@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from rlprof.source.slices.names import bodies_of
-from rlprof.syntax.nodes import single_targets
+from rlprof.syntax.nodes import own_expressions, single_targets
 
 
 def expressions_of(node: ast.stmt) -> Iterator[ast.AST]:
@@ -22,12 +22,7 @@ def expressions_of(node: ast.stmt) -> Iterator[ast.AST]:
         case ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
             return
         case _:
-            for _, part in ast.iter_fields(node):
-                for each in part if isinstance(part, list) else [part]:
-                    if isinstance(each, ast.expr):
-                        yield each
-                    elif isinstance(each, ast.withitem):
-                        yield each.context_expr
+            yield from own_expressions(node)
 
 
 def _index_of(target: ast.expr) -> ast.AST:

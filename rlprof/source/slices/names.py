@@ -13,7 +13,13 @@ from rlprof.source.slices.named_tuples import fields_read, tuple_fields
 from rlprof.syntax.dependencies import is_called_as_written
 from rlprof.syntax.imports import full_name
 from rlprof.syntax.module import FunctionNode, SourceModule, called_name, variables_assigned
-from rlprof.syntax.nodes import arguments_of, assigned, is_decorated, single_targets
+from rlprof.syntax.nodes import (
+    arguments_of,
+    assigned,
+    declared_elsewhere,
+    is_decorated,
+    single_targets,
+)
 
 _BODIES: Final = ("body", "orelse", "finalbody")
 _OF_NETWORKS: Final = ("forward", "__call__")
@@ -206,17 +212,11 @@ class ProgramNames:
         self, node: FunctionNode, scope: NameScope, prefix: str, of_class: ast.ClassDef | None
     ) -> None:
         parameters, nodes = tuple(arguments_of(node)), _own_nodes(node.body)
-        elsewhere = {
-            name
-            for inner in nodes
-            if isinstance(inner, ast.Global | ast.Nonlocal)
-            for name in inner.names
-        }
         inside = NameScope(
             scope.file,
             f"{scope.file}:{prefix}{node.name}:{node.lineno}",
             scope,
-            (_variables(nodes) | set(parameters)) - elsewhere,
+            (_variables(nodes) | set(parameters)) - declared_elsewhere(nodes),
             _values(nodes),
             parameters,
             tuple(

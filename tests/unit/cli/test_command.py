@@ -7,7 +7,8 @@ import os
 import pytest
 
 from rlprof.cli.command import Target, TargetKind, command_of
-from rlprof.cli.target import pattern_of
+from rlprof.cli.run import _interval_us
+from rlprof.cli.target import counted_function, pattern_of
 from rlprof.errors import LaunchError, UsageError
 
 
@@ -57,6 +58,26 @@ def test_two_dashes_before_a_script_that_cannot_be_started_mean_the_script(tmp_p
     assert command("./train.py")[1:] == ("./train.py", "--lr", "1")
     assert command("./launch.py") == ("./launch.py", "--lr", "1")
     assert command("missing.py") == ("missing.py", "--lr", "1")
+
+
+@pytest.mark.parametrize(
+    "text", ["Maze.step", "envs:", "a/b.py:step", "envs:step()", "__main__:Maze.step"]
+)
+def test_a_function_whose_calls_cannot_be_counted(text):
+    with pytest.raises(UsageError) as error:
+        counted_function(text)
+
+    assert error.value.slug == "bad-steps-from"
+    is_of_the_script = "call rlprof.step(n) in the script" in error.value.hint
+    assert is_of_the_script is text.startswith("__main__")
+
+
+@pytest.mark.parametrize("text", ["fast", "1us"])
+def test_an_interval_at_which_nothing_can_be_sampled(text):
+    with pytest.raises(UsageError) as error:
+        _interval_us(text)
+
+    assert error.value.slug == "bad-interval"
 
 
 @pytest.mark.parametrize("text", ["(a", "(a){99999999999999}", "no group"])

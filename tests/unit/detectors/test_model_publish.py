@@ -200,6 +200,23 @@ def test_threads_of_queues_for_other_things_are_not_claimed():
         ("def f(target, m):\n    target.load_state_dict(m.state_dict())\n", {}),
         ("def f(m):\n    m.load_state_dict(torch.load('a.pt'))\n", {}),
         ("def f(m):\n    best = copy.deepcopy(m.state_dict())\n", {}),
+        # What a copy answers is no weights.
+        (
+            "def f(q, net):\n    mine = copy.deepcopy(net)\n    seen = mine(obs).numpy()\n    q.put(seen)\n",
+            {},
+        ),
+        (
+            "def f(q, net):\n    mine = copy.deepcopy(net)\n    act = mine.act(obs)\n    q.put(act)\n",
+            {},
+        ),
+        (
+            "def f(q, net):\n    mine = copy.deepcopy(net)\n    w = mine.state_dict()\n    q.put(w)\n",
+            {2: "copy", 3: "copy", 4: "send"},
+        ),
+        (
+            "def f(q, net):\n    w = copy.deepcopy(net.state_dict())\n    p = list(w.items())\n    q.put(p)\n",
+            {2: "copy", 4: "send"},
+        ),
         ("def publish_weights(m, shared):\n    shared.update(m.state_dict())\n", {2: "copy"}),
         ("def broken(:\n", {}),
     ],

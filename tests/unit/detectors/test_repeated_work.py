@@ -654,3 +654,39 @@ def test_a_state_is_the_same_by_luck(line: str, operand: str, told: int):
     run.sees(work, **{f"self__{operand}": looks(array, f"same=9 other=0 {CALLED}")})
 
     assert len(detect(DETECTOR, run, STATE)) == told
+
+
+LATEST = Script(
+    "latest.py",
+    """
+    import statistics
+
+    latest = [1.0] * 10
+    fixed = [1.0] * 10
+
+    def keep(reward, number):
+        latest[number % 10] = reward
+        middle = statistics.mean(latest)
+        other = statistics.mean(fixed)
+        return middle - other
+
+    def train(env):
+        for number in range(10_000):
+            keep(env.step(), number)
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "operand", "told"), [("middle", "latest", 0), ("other", "fixed", 1)]
+)
+def test_what_is_written_to_each_time_is_the_same_by_luck(line: str, operand: str, told: int):
+    """As the latest rewards are, where each is 1."""
+    work = LATEST.at(f"{line} =", "keep")
+    run = a_run(steady_s=10.0).process("main", steps=1000)
+    run.spends(4.0, LATEST.at("keep(env", "train"), work)
+    run.spends(6.0, LATEST.at("for number", "train"))
+    numbers = "type=list length=10 first=float"
+    run.sees(work, **{operand: looks(numbers, f"same=9 other=0 {CALLED}")})
+
+    assert len(detect(DETECTOR, run, LATEST)) == told

@@ -235,3 +235,26 @@ def test_the_start_of_an_interpreter_is_named_and_may_have_to_stay():
 
     assert "led by importing site" in finding.title
     assert saving_of(profile, finding, "site").removable == NEEDED_LATER
+
+
+def test_where_set_up_takes_longer_than_any_import_no_module_leads_and_its_line_stands_first():
+    run = a_run("train.py", start_up_s=6.0, steady_s=4.0).process("main", steps=4_000)
+    run.spends(2.0, *importing("import torch", TORCH), start_up=True)
+    run.spends(4.0, "train.py:49 <module>", start_up=True).spends(4.0, STEP)
+
+    (finding,) = found(run)
+
+    assert finding.title == "start-up takes 60 % of the run"
+    assert finding.locations[0].line == 49
+
+
+def test_an_import_that_leads_stands_first_though_one_line_sets_up_for_longer_than_it_imports():
+    run = a_run("train.py", start_up_s=7.0, steady_s=3.0).process("main", steps=4_000)
+    run.spends(2.0, *importing("import torch", TORCH), start_up=True)
+    run.spends(1.9, "train.py:3 <module>", FIND, EXEC, TORCH, start_up=True)
+    run.spends(3.1, "train.py:49 <module>", start_up=True).spends(3.0, STEP)
+
+    (finding,) = found(run)
+
+    assert finding.title.endswith("led by importing torch")
+    assert finding.locations[0].line != 49

@@ -35,7 +35,7 @@ def a_training(*, steady_s: float = 10.0) -> RunBuilder:
 
 def parts(run: RunBuilder) -> list[PartOfTraining]:
     recording = run.recording()
-    return [*parts_of(recording, build_profile(recording).components)]
+    return [*parts_of(recording, build_profile(recording))]
 
 
 def test_the_dearest_part_comes_first_with_the_function_that_enters_it():

@@ -42,14 +42,6 @@ def test_only_changes_are_kept():
     assert log.counts == [StepTotal(1.0, 5), StepTotal(1.2, 6)]
 
 
-def test_those_since_a_moment():
-    log = log_of((1.0, 1), (2.0, 2), (3.0, 3))
-
-    assert log.since(2.0) == [StepTotal(2.0, 2), StepTotal(3.0, 3)]
-    assert log.since(2.5) == [StepTotal(3.0, 3)]
-    assert log.since(4.0) == []
-
-
 def test_a_boundary_is_the_first_count_from_a_moment_on():
     log = log_of((1.0, 1), (2.0, 2), (3.0, 3))
 

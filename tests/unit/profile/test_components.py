@@ -45,6 +45,11 @@ def component_at_the_end_of(*stack: str) -> str:
         pytest.param(("train.py:9 main", LINEAR), "inference", id="a network on its own"),
         pytest.param(("train.py:9 main", "agent.py:9 Agent.update", LINEAR), "learning", id="a network below a learner"),
         pytest.param(
+            ("train.py:9 main", "agent.py:9 Agent.update", f"{SITE}/gymnasium/spaces/box.py:114 Box.shape"),
+            "learning",
+            id="a learner that asks a space",
+        ),
+        pytest.param(
             ("train.py:9 main", f"{SITE}/torch/autograd/__init__.py:345 backward"), "learning", id="backward"
         ),
         pytest.param(("train.py:9 main", f"{STDLIB}/logging/__init__.py:1100 emit"), "logging", id="logging"),

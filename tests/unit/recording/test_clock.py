@@ -44,6 +44,16 @@ def test_what_was_before_a_pause_keeps_its_time(now):
     assert clock.at(101.5) == before == 1_500_000
 
 
+def test_no_time_is_left_out_twice(now):
+    clock = RunClock()
+
+    clock.stood_still(102.0, 110.0)
+    assert clock.stood_still(104.0, 112.0) == (110.0, 112.0)
+    now[0] = 113.0
+
+    assert clock.now_us() == 3_000_000
+
+
 @given(running_ms=STRETCHES, stopped_ms=STRETCHES)
 def test_a_run_is_as_long_as_it_ran(running_ms, stopped_ms):
     clock = RunClock()

@@ -147,7 +147,8 @@ def test_a_library_that_is_not_what_it_should_be_is_none(monkeypatch):
 
 def test_gpus_that_the_program_may_not_use_are_let_go(monkeypatch):
     machine = Machine(GpuFacts("NVIDIA H200"))
-    monkeypatch.setattr(gpu_reader, "_nvidia", lambda: machine)
+    monkeypatch.setattr(gpu_reader, "load_nvml", object)
+    monkeypatch.setattr(gpu_reader, "NvidiaGpus", lambda _nvml: machine)
 
     assert find_gpus({}) is not None
     assert not machine.is_closed

@@ -110,6 +110,20 @@ def test_a_stop_within_a_turn_is_judged_in_the_next(job):
     assert job.recorder_is_continued(target_too=True).judged() is Gap.STOOD_STILL
 
 
+def test_of_turns_that_all_take_long_each_is_told_once(job):
+    told_s = 0.0
+    for _ in range(6):
+        job.passes(3.0)
+        last_s = job.watch.last_s
+        if job.judged() is Gap.STOOD_STILL:
+            told_s += job.now_s - last_s
+        job.watch.note_cpu([PID])
+        job.passes(3.0)
+        job.watch.turned()
+
+    assert told_s == pytest.approx(33.0)
+
+
 def test_a_recorder_that_was_busy_with_many_new_processes_is_no_pause(job):
     job.own_cpu_s = 0.3
 

@@ -116,10 +116,10 @@ def test_a_fit_that_cannot_tell_the_costs_apart_names_neither():
 
 
 def test_a_peak_is_named_only_within_reach_of_what_was_run():
-    near, far = a_study(by_law(0.05, 0.01)), a_study(by_law(0.05, 0.0002))
-
-    assert named_peak(near) == "The most is expected with about 10 workers."
-    assert named_peak(far) == ""
+    assert named_peak(9.7, 8) == "The most is expected with about 10 workers, more than were run."
+    assert named_peak(7.8, 8) == "The most is expected with about 8 workers."
+    assert named_peak(1.2, 8) == "The most is expected with 1 worker."
+    assert named_peak(68.9, 8) == ""
 
 
 def test_a_failed_run_is_left_out_and_named_with_its_exit_code():

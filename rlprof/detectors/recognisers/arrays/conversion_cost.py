@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from rlprof.detectors.recognisers.arrays.conversions import (
@@ -13,6 +13,7 @@ from rlprof.detectors.recognisers.arrays.conversions import (
     TAKE_APART,
     Conversion,
     ConversionKind,
+    statements_of,
 )
 from rlprof.detectors.recognisers.arrays.gathered import FEW
 from rlprof.model.calibration import calibrated
@@ -57,26 +58,20 @@ def costs_nothing(conversion: Conversion, module: SourceModule, known: Mapping[s
         sizes = [value.length for value in known.values() if value.items in ("int", "float")]
         return bool(sizes) and all(size is not None and size <= FEW for size in sizes)
     if conversion.kind is ConversionKind.FROM_ARRAY:
-        taken = [value for call in _calls(conversion, module) if (value := _taken(call, known))]
+        calls = (call for each in statements_of(conversion, module) for call in each.calls())
+        taken = [value for call in calls if (value := _taken(call, known))]
         if taken and not any(value.is_array or value.is_container for value in taken):
             return True
         arrays = [value.numbers for value in known.values() if value.is_array]
         return bool(arrays) and all(size is not None and size <= FEW for size in arrays)
     given = [
         value.is_array or (called_name(node) in JOINERS and value.items in _ARRAYS)
-        for line in conversion.lines
-        for statement in module.statements_at(line)
+        for statement in statements_of(conversion, module)
         for node in statement.calls()
         if called_name(node) in MAKERS | REDUCERS and node.args
         if (value := value_of(_gathered(node.args[0]), known)) is not None
     ]
     return conversion.kind is ConversionKind.TO_ARRAY and bool(given) and all(given)
-
-
-def _calls(conversion: Conversion, module: SourceModule) -> Iterator[ast.Call]:
-    for line in conversion.lines:
-        for statement in module.statements_at(line):
-            yield from statement.calls()
 
 
 def _taken(call: ast.Call, known: Mapping[str, Value]) -> Value | None:
@@ -102,20 +97,17 @@ def computes_beside(
     """Tell whether its lines do something else, too, whose time nothing tells from the conversion's: call what was seen to be
     written in C, or go through a loop in which they call anything, or compute what they compare.
     """
-    for line in conversion.lines:
-        for statement in module.statements_at(line):
-            nodes = list(statement.walk())
-            if sum(isinstance(node, ast.BinOp) for node in nodes) >= MUCH_ARITHMETIC:
-                return True
-            loops = [node for node in nodes if isinstance(node, ast.ListComp | ast.GeneratorExp)]
-            if any(_other_calls(loop.elt, known) for loop in loops):
-                return True
-            if any(
-                calls_compiled(call, known) for node in nodes for call in _other_calls(node, known)
-            ):
-                return True
-            if any(_is_answer_of_c(node, known) for node in nodes):
-                return True
+    for statement in statements_of(conversion, module):
+        nodes = list(statement.walk())
+        if sum(isinstance(node, ast.BinOp) for node in nodes) >= MUCH_ARITHMETIC:
+            return True
+        loops = [node for node in nodes if isinstance(node, ast.ListComp | ast.GeneratorExp)]
+        if any(_other_calls(loop.elt, known) for loop in loops):
+            return True
+        if any(calls_compiled(call, known) for node in nodes for call in _other_calls(node, known)):
+            return True
+        if any(_is_answer_of_c(node, known) for node in nodes):
+            return True
     return False
 
 
@@ -149,8 +141,7 @@ def is_surely_large(
     """Tell whether what it converts was seen to be so much that it takes microseconds."""
     sizes = [
         value.numbers if value.is_array else value.length
-        for line in conversion.lines
-        for statement in module.statements_at(line)
+        for statement in statements_of(conversion, module)
         for node in statement.walk()
         if (value := _converted(node, known)) is not None
     ]

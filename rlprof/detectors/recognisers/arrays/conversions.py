@@ -40,7 +40,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_assigned,
 )
-from rlprof.syntax.nodes import calls_in, lines_of
+from rlprof.syntax.nodes import calls_in, given_by_name, lines_of
 
 JOINERS: Final = frozenset({"stack", "vstack", "hstack", "column_stack"})
 MAKERS: Final = JOINERS | frozenset(
@@ -123,12 +123,17 @@ def find_conversions(
     )
 
 
+def statements_of(conversion: Conversion, module: SourceModule) -> Iterator[Statement]:
+    """Yield the statements on its lines; one over several of them as often."""
+    for line in conversion.lines:
+        yield from module.statements_at(line)
+
+
 def _calls_beside(conversion: Conversion, module: SourceModule) -> frozenset[str]:
     """Last names of calls in other statements on its lines: ``a = np.array(b); loss.backward()``."""
     return frozenset(
         called_name(node)
-        for line in conversion.lines
-        for statement in module.statements_at(line)
+        for statement in statements_of(conversion, module)
         for node in statement.calls()
     ).difference(conversion.calls)
 
@@ -246,9 +251,8 @@ def _is_worked_out(given: ast.expr) -> bool:
 
 
 def _kinds_of_max(call: ast.Call, first: ast.expr, types: Types) -> Iterator[ConversionKind]:
-    key = next((keyword.value for keyword in call.keywords if keyword.arg == "key"), None)
-    if key is not None:
-        if _is_lookup(key):
+    if keys := given_by_name(call, "key"):
+        if any(map(_is_lookup, keys)):
             yield ConversionKind.SEARCH
     elif isinstance(first, ast.Call) and called_name(first) in VIEWS:
         yield ConversionKind.SEARCH
@@ -287,7 +291,7 @@ def _is_keyed_sort(value: ast.expr) -> bool:
     return (
         isinstance(value, ast.Call)
         and called_name(value) == "sorted"
-        and any(keyword.arg == "key" and _is_lookup(keyword.value) for keyword in value.keywords)
+        and any(map(_is_lookup, given_by_name(value, "key")))
     )
 
 

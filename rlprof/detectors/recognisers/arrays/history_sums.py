@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.line_time import SteadySearch, called_right_there
-from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.bound_inputs import only_value
-from rlprof.syntax.imports import full_name
+from rlprof.syntax.imports import full_name, name_key
 from rlprof.syntax.module import SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import assigned, names_in, owner_of, targets_of
+from rlprof.syntax.nodes import assigned, names_in, nodes_in, owner_of, reads_of, targets_of
 from rlprof.syntax.operands import operand_of
 from rlprof.syntax.pure_calls import hardly_works, is_built_in, is_changing_method
 
@@ -76,22 +75,11 @@ class HistorySum:
 class HistorySums(SteadySearch):
     """Looks for them in the steady phase."""
 
-    def __init__(self, profile: Profile, lines: UserLines) -> None:
-        super().__init__(profile, lines)
-        self._known: dict[tuple[str, int], Statistic | None] = {}
-
     def found(self) -> list[HistorySum]:
-        found: dict[Line, HistorySum] = {}
-        for node in self.tree.hot_nodes() if self.values else ():
-            frame = self.tree.frame(node)
-            if not self.lines.is_yours(frame) or not self.lines.is_repeated(node):
-                continue
-            statistic = self._statistic(frame)
-            if statistic is not None:
-                line = self.lines.line(node)
-                one = found.setdefault(line, HistorySum(line, statistic))
-                one.nodes |= {node, *self._below(node)}
-        return list(found.values())
+        found = self.causes_on_lines(self._sum) if self.values else []
+        for one in found:
+            one.nodes.update(below for node in [*one.nodes] for below in self._below(node))
+        return found
 
     def _below(self, node: int) -> Iterator[int]:
         """Yield the work of libraries of arrays there, and of a comprehension on the line."""
@@ -101,13 +89,11 @@ class HistorySums(SteadySearch):
             if frame.file == self.tree.frame(node).file and frame.function.endswith("expr>"):
                 yield from self.tree.subtree(child)
 
-    def _statistic(self, frame: Frame) -> Statistic | None:
-        key = (frame.file, frame.line)
-        if key not in self._known:
-            module = self.lines.module(frame.file)
-            known = self.values.between(frame.file, range(frame.line, frame.line + 1))
-            self._known[key] = _read(module, frame.line, known) if module and known else None
-        return self._known[key]
+    def _sum(self, node: int, frame: Frame) -> HistorySum | None:
+        module = self.lines.module(frame.file)
+        known = self.values.between(frame.file, range(frame.line, frame.line + 1))
+        statistic = _read(module, frame.line, known) if module and known else None
+        return HistorySum(self.lines.line(node), statistic) if statistic is not None else None
 
 
 def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statistic | None:
@@ -140,7 +126,7 @@ def _read(module: SourceModule, line: int, known: Mapping[str, Value]) -> Statis
 
 def _is_part(call: ast.Call, statistics: Sequence[ast.Call]) -> bool:
     """Tell whether it is a statistic, or what one is given."""
-    return any(call is inner for statistic in statistics for inner in ast.walk(statistic))
+    return call in nodes_in(*statistics)
 
 
 def _is_statistic(module: SourceModule, call: ast.Call) -> bool:
@@ -166,10 +152,7 @@ def _made_for_statistics(module: SourceModule, statement: Statement) -> set[str]
     found: set[str] = set()
     for other in module.of_function(statement.function):
         calls = list(other.calls())
-        reads = sum(
-            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-            for node in other.walk()
-        )
+        reads = len(reads_of(name, other.walk()))
         of_it = [call for call in calls if _is_statistic(module, call) and _is_of(call, name)]
         if reads > len(of_it):
             return set()
@@ -188,10 +171,7 @@ def _gone_through(module: SourceModule, calls: Sequence[ast.Call]) -> Iterator[a
     as they are, or an attribute of each.
     """
     for call in calls:
-        pending = [
-            *call.args[:1],
-            *owner_of(call),
-        ]
+        pending = [*call.args[:1], *owner_of(call)]
         while pending:
             part = pending.pop()
             if isinstance(part, ast.Call) and called_name(part) in _CONVERTS:
@@ -344,9 +324,7 @@ def _is_added_to_around(module: SourceModule, name: str, statement: Statement) -
 
 
 def _assigns(statement: Statement, name: str) -> bool:
-    return any(
-        isinstance(target, ast.Name) and target.id == name for target in targets_of(statement.node)
-    )
+    return name in map(name_key, targets_of(statement.node))
 
 
 def _loops(module: SourceModule, statement: Statement) -> set[int]:

@@ -21,7 +21,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import calls_in, made_each_turn, nodes_in
+from rlprof.syntax.nodes import calls_in, given_by_name, made_each_turn, nodes_in
 
 FEWEST_ITEMS: Final = calibrated(
     32,
@@ -127,9 +127,10 @@ def _called_for_each(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr]]:
     name = called_name(call)
     if name == "map" and isinstance(call.func, ast.Name) and len(call.args) > 1:
         return call.args[0], [call.args[1]]
-    key = next((keyword.value for keyword in call.keywords if keyword.arg == "key"), None)
-    if name not in _KEYED or key is None:
+    keys = given_by_name(call, "key") if name in _KEYED else []
+    if not keys:
         return None, []
+    (key,) = keys
     if isinstance(call.func, ast.Attribute) and name == "sort":
         return key, [call.func.value]
     return key, call.args[-1:]

@@ -182,7 +182,7 @@ class ItemTurnReader:
         inputs = inputs_of_function(module, function.first_line)
         if inputs is None:
             return None
-        lines = range(function.first_line, function.last_line + 1)
+        lines = function.lines
         called = _CalledFunction(
             found.file, module, function, self._values.between(found.file, lines)
         )

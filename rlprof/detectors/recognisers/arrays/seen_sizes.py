@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from rlprof.detectors.recognisers.arrays.small_arrays import (
@@ -21,7 +21,7 @@ from rlprof.source.value import Value
 from rlprof.source.values import Callee, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, receiver
-from rlprof.syntax.nodes import assigned, given_to
+from rlprof.syntax.nodes import assigned, given_by_name, given_to, mentions
 
 _METHOD: Final = "numpy.ndarray."
 _METHODS: Final = frozenset({"sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin", "dot", "clip", "copy", "round"})  # fmt: skip
@@ -118,8 +118,7 @@ def _size_of_draw(call: ast.Call, name: str) -> ast.expr | None:
     if name not in DRAWS:
         return None
     bounds = 1 if name == "choice" else 2
-    named = (keyword.value for keyword in call.keywords if keyword.arg == "size")
-    return next(named, call.args[bounds] if len(call.args) > bounds else None)
+    return next(iter([*given_by_name(call, "size"), *call.args[bounds : bounds + 1]]), None)
 
 
 def _is_of_many(part: ast.AST, known: Mapping[str, Value], module: SourceModule | None) -> bool:
@@ -216,11 +215,7 @@ def _is_put_into(container: ast.expr, module: SourceModule) -> bool:
     return any(
         isinstance(each.target, ast.Subscript)
         and ast.unparse(each.target.value) == whole
-        and whole not in map(ast.unparse, _parts(each.value))
+        and not mentions(each.value, whole)
         for statement in module.statements
         for each in assigned(statement.node)
     )
-
-
-def _parts(expression: ast.expr) -> Iterator[ast.expr]:
-    return (part for part in ast.walk(expression) if isinstance(part, ast.expr))

@@ -21,7 +21,7 @@ from rlprof.syntax.module import (
     called_name,
     parse,
 )
-from rlprof.syntax.nodes import assigned, owner_of
+from rlprof.syntax.nodes import assigned, given_by_name, owner_of
 
 FEW: Final = calibrated(
     8,
@@ -189,7 +189,7 @@ def _size_of_arguments(call: ast.Call, sizes: Mapping[str, str]) -> str:
 def _draws_one(call: ast.Call, sizes: Mapping[str, str]) -> bool:
     """Tell whether one number is drawn, not an array of them."""
     name = called_name(call)
-    if any(keyword.arg == "size" for keyword in call.keywords):
+    if given_by_name(call, "size"):
         return False
     if name in ("rand", "randn", "random"):
         return not call.args
@@ -270,7 +270,7 @@ def _size_of_call(call: ast.Call, sizes: Mapping[str, str]) -> str:
     if name in DRAWS:
         return _Size.NUMBER if _draws_one(call, sizes) else _Size.UNKNOWN
     if name in ("norm", "mean", "sum", "argmax", "argmin", "any", "all", "dot", "max", "min"):
-        along = any(keyword.arg == "axis" for keyword in call.keywords) or len(call.args) > 1
+        along = bool(given_by_name(call, "axis")) or len(call.args) > 1
         return _Size.UNKNOWN if along and name != "dot" else _size_of_result(call, sizes)
     return _size_of_arguments(call, sizes)
 

@@ -111,7 +111,7 @@ class _StepSum:
         return any(self._is_in(each.iter) for each in node.generators)
 
     def _is_in(self, part: ast.AST) -> bool:
-        return any(node is self._follows for node in ast.walk(part))
+        return self._follows in ast.walk(part)
 
     def _is_sum_of(self, own: Sequence[ast.AST], node: ast.GeneratorExp | ast.ListComp) -> bool:
         """Tell whether powers times what follows are added up by a comprehension."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from rlprof.detectors.recognisers.line_time import busy_us_anywhere
 from rlprof.detectors.recognisers.processes.transport import most_transport_us
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
@@ -33,12 +34,8 @@ class AnsweredCalls:
         self.answering = frozenset(node for node in answering if tree.self_cost(node).busy_us)
         self._answers = sum_costs(map(tree.self_cost, self.answering))
         # Each of those who call may wait for as long as one answer is worked on.
-        self._answers_us = len(profile.critical.threads) * sum(
-            cost.busy_us
-            for activity in profile.activities
-            for node, cost in activity.tree.self_costs()
-            if node in answering
-        )
+        callers = len(profile.critical.threads)
+        self._answers_us = callers * busy_us_anywhere(profile, answering)
 
     @property
     def part_of_work(self) -> float:

@@ -13,7 +13,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.syntax.module import Function, SourceModule
-from rlprof.syntax.nodes import arguments_of, assigned
+from rlprof.syntax.nodes import arguments_of, assigned, assigned_to
 from rlprof.syntax.pure import Pure, pure_at
 from rlprof.syntax.turn_changes import TurnChanges
 from rlprof.syntax.writes import is_changed
@@ -175,8 +175,7 @@ def _is_constant(module: SourceModule, name: str) -> bool:
     given = [
         statement.function
         for statement in module.statements
-        for each in assigned(statement.node)
-        if isinstance(each.target, ast.Name) and each.target.id == name
+        for _ in assigned_to(name, [statement.node])
     ]
     is_global = any(
         isinstance(statement.node, ast.Global) and name in statement.node.names

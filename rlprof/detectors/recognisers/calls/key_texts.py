@@ -13,7 +13,7 @@ from rlprof.model.finding import Range
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import operands_of
+from rlprof.syntax.nodes import operands_of, reads_of
 
 _TAKES_KEYS: Final = frozenset({"get", "setdefault", "pop", "add", "discard"})
 """Methods of dictionaries and sets that look up what they are given first."""
@@ -146,11 +146,7 @@ def _is_made_for_keys(module: SourceModule, statement: Statement) -> bool:
 def _is_key(module: SourceModule, name: str, function: Function | None) -> bool:
     own = module.of_function(function)
     nodes = [node for statement in own for node in statement.walk()]
-    loads = [
-        node
-        for node in nodes
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    ]
+    loads = reads_of(name, nodes)
     keys = {id(use.key) for node in nodes for use in _keys_in(node)}
     return bool(loads) and all(id(load) in keys for load in loads)
 

@@ -41,7 +41,7 @@ class PickledCopies:
 
     def __init__(self, lines: UserLines, values: Values, files: Iterable[str]) -> None:
         self._values = values
-        modules = {file: module for file in files if (module := lines.module(file)) is not None}
+        modules = lines.modules(files)
         called = {
             called_name(call) for module in modules.values() for call in calls_in(module.tree)
         }

@@ -12,8 +12,9 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line
 from rlprof.source.value import Value
+from rlprof.syntax.changed import changed_in_place
 from rlprof.syntax.module import SourceModule, variables_assigned, variables_read
-from rlprof.syntax.nodes import assigned, defaults_of
+from rlprof.syntax.nodes import assigned, defaults_of, mentions, nodes_in
 from rlprof.syntax.origin import installed_package
 from rlprof.syntax.pure import Pure, only_computes_at, pure_at
 from rlprof.syntax.searches import search_begins_with
@@ -245,8 +246,7 @@ class SameInputs(SteadySearch):
 
     def _read(self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]) -> PureWork | None:
         """The work, if its inputs were compared often enough and never changed."""
-        module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module else None
+        function = self.lines.function(frame)
         defaults = defaults_of(function.node.args) if function else {}
         is_same = all(
             value.unchanged_looks >= _fewest_looks(text, value, defaults)
@@ -260,15 +260,23 @@ class SameInputs(SteadySearch):
         return PureWork(pure, inputs, frame.function, self._windows(frame, pure))
 
     def _is_updated(self, frame: Frame, text: str) -> bool:
-        """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same."""
+        """Tell whether the function makes the next value of an input from the last one, as of a state: one that has become NaN stays the same;
+        or whether the turn of a loop that this is in, or else the function, writes into it, as the latest reward: with the same number at times.
+        """
         module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module else None
-        for statement in module.of_function(function) if module else ():
+        if module is None:
+            return False
+        function = module.function_at(frame.line)
+        loop = module.innermost_loop(frame.line)
+        turn = [loop] if loop else [each.node for each in module.of_function(function)]
+        if any(ast.unparse(each) == text for each in changed_in_place(nodes_in(*turn))):
+            return True
+        for statement in module.of_function(function):
             node = statement.node
             if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
                 return True
             if any(
-                ast.unparse(each.target) == text and _reads(each.value, text)
+                ast.unparse(each.target) == text and mentions(each.value, text)
                 for each in assigned(node)
             ):
                 return True
@@ -288,8 +296,7 @@ class SameInputs(SteadySearch):
         self, frame: Frame, pure: Pure, inputs: Mapping[str, Value]
     ) -> PureWork | None:
         """A search of a map that stays the same from call to call, from another place each time."""
-        module = self.lines.module(frame.file)
-        function = module.function_at(frame.line) if module and pure.keeps_arguments else None
+        function = self.lines.function(frame) if pure.keeps_arguments else None
         if function is None or not isinstance(function.node, ast.FunctionDef):
             return None
         changing = {
@@ -331,10 +338,6 @@ def is_a_place(value: Value) -> bool:
     """Tell whether it is a few numbers that are others from call to call."""
     same, pairs = value.pairs
     return value.leaves <= NUMBERS_OF_A_PLACE and pairs - same >= LEAST_MOVED * max(1, pairs)
-
-
-def _reads(value: ast.expr, text: str) -> bool:
-    return any(isinstance(part, ast.expr) and ast.unparse(part) == text for part in ast.walk(value))
 
 
 def _methods(module: SourceModule) -> set[str]:

@@ -6,26 +6,25 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Final
 
 from rlprof.detectors.recognisers.calls.answered_calls import AnsweredCalls
 from rlprof.detectors.recognisers.calls.slow_lines import SlowLines, SlowOnLine, is_meant
-from rlprof.detectors.recognisers.line_time import SteadySearch
+from rlprof.detectors.recognisers.calls.unseen_lists import searched_by_time
+from rlprof.detectors.recognisers.line_time import LinesByPart, SteadySearch
 from rlprof.detectors.recognisers.processes.transport import below
 from rlprof.libraries.base import SlowCall
 from rlprof.libraries.questions import slow_call_of
-from rlprof.model.finding import Range
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.diagonals import takes_diagonals
-from rlprof.source.lines import Line, last_name
-from rlprof.source.parameters import Parameters
+from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.values import value_of
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_by_name, given_to
 from rlprof.syntax.origin import Origin, installed_package, origin
 
 _MOSTLY: Final = 0.5
@@ -34,17 +33,15 @@ MANY_RESULTS: Final = 128
 """Draws from a thousand weights up to which most of the time goes into adding these up."""
 
 
-@dataclass
-class Spent:
+class Spent(LinesByPart):
     """The time of one kind of call."""
 
-    nodes: dict[Range, set[int]] = field(default_factory=lambda: defaultdict(set))
-    """By the part that goes."""
-    weights: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
-    called: Counter[str] = field(default_factory=Counter)
-    """µs by what was called, as far as it is written in Python."""
-    seen: dict[Line, str] = field(default_factory=dict)
-    """Words for what a line works on."""
+    def __init__(self, profile: Profile, lines: UserLines) -> None:
+        super().__init__(profile, lines)
+        self.called: Counter[str] = Counter()
+        """µs by what was called, as far as it is written in Python."""
+        self.seen: dict[Line, str] = {}
+        """Words for what a line works on."""
 
 
 class SlowCalls(SteadySearch):
@@ -53,10 +50,9 @@ class SlowCalls(SteadySearch):
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
         self._slow_lines = SlowLines(self.lines, self.values)
-        self._parameters = Parameters(profile.sources, profile.run.command)
         self._diagonal: dict[str, bool] = {}
         """By class, as far as asked."""
-        self.spent: dict[SlowCall, Spent] = defaultdict(Spent)
+        self.spent: dict[SlowCall, Spent] = defaultdict(partial(Spent, profile, self.lines))
         self._look_at_calls()
         self._look_at_lines()
 
@@ -65,7 +61,7 @@ class SlowCalls(SteadySearch):
         return frozenset(
             node
             for spent in self.spent.values()
-            for nodes in spent.nodes.values()
+            for nodes in spent.by_part.values()
             for node in nodes
         )
 
@@ -118,10 +114,9 @@ class SlowCalls(SteadySearch):
         spent, goes = self.spent[call], self._own_work(top, call) - self._within(top, call.works)
         owner = self._caller(top, call.through)
         if call.only_with and self._is_given_anew(owner, top, call):
-            goes = set(self.tree.subtree(owner)) - spent.nodes[call.removable]
+            goes = set(self.tree.subtree(owner)) - spent.by_part[call.removable]
         us = self.tree.cost_of(goes).wall_us
-        spent.nodes[call.removable].update(goes)
-        spent.weights[line] += us
+        spent.add_part(line, us, goes, call.removable)
         spent.called[last_name(self.tree.frame(top).function)] += us
 
     def _is_in_a_step(self, owner: int) -> bool:
@@ -178,9 +173,9 @@ class SlowCalls(SteadySearch):
         tree, spent = self.tree, self.spent[call]
         nodes = {node for top in asking for node in tree.subtree(top)}
         answered = AnsweredCalls(self.profile, call, nodes)
-        spent.nodes[answered.removable].update(nodes)
+        spent.by_part[answered.removable].update(nodes)
         if answered.answering:
-            spent.nodes[answered.removable_of_answers].update(answered.answering)
+            spent.by_part[answered.removable_of_answers].update(answered.answering)
         for top, line in asking.items():
             us = tree.total_cost(top).busy_us * answered.part_of_work
             spent.weights[line] += us
@@ -256,10 +251,9 @@ class SlowCalls(SteadySearch):
     def _gives_few(self, owner: int, top: int, slow: SlowCall) -> bool:
         """Tell whether each call gives a few results, as the program's text tells."""
         return all(
-            (self._parameters.value(word.value) or MANY_RESULTS + 1) <= MANY_RESULTS
+            (self.parameters.value(few) or MANY_RESULTS + 1) <= MANY_RESULTS
             for _, call in self._calls_of(owner, self._entry_name(top))
-            for word in call.keywords
-            if word.arg == slow.few_by
+            for few in given_by_name(call, slow.few_by)
         )
 
     def _is_given_anew(self, owner: int, top: int, slow: SlowCall) -> bool:
@@ -281,8 +275,8 @@ class SlowCalls(SteadySearch):
     def _are_diagonal(self, of_class: str) -> bool:
         """Tell whether all matrices that objects of a class are made of are diagonal, in each file of the user's that makes some."""
         if of_class not in self._diagonal:
-            modules = (self.lines.module(file) for file in self.profile.sources)
-            told = [takes_diagonals(module, of_class) for module in modules if module is not None]
+            modules = self.lines.modules(self.profile.sources).values()
+            told = [takes_diagonals(module, of_class) for module in modules]
             known = [answer for answer in told if answer is not None]
             self._diagonal[of_class] = bool(known) and all(known)
         return self._diagonal[of_class]
@@ -329,7 +323,10 @@ class SlowCalls(SteadySearch):
                 continue
             place = (frame.file, frame.line)
             if place not in found:
-                found[place] = next(self._slow_lines.at(frame), None)
+                found[place] = next(
+                    self._slow_lines.at(frame),
+                    searched_by_time(tree, self.lines, self.values, frame),
+                )
             done = found[place]
             if done is None:
                 continue
@@ -343,8 +340,8 @@ class SlowCalls(SteadySearch):
                 if done.is_alone
                 else []
             )
-            spent.nodes[done.part].update((node, *below))
-            spent.weights[line] += tree.cost_of((node, *below)).wall_us
+            there = (node, *below)
+            spent.add_part(line, tree.cost_of(there).wall_us, there, done.part)
             spent.seen[line] = done.seen
 
 
@@ -353,8 +350,7 @@ def _sized(called: ast.Call, call: SlowCall) -> Iterator[ast.expr]:
     if not call.only_with:
         yield from given_to(called)
         return
-    yield from called.args[1:2]
-    yield from (word.value for word in called.keywords if word.arg == call.only_with)
+    yield from (*called.args[1:2], *given_by_name(called, call.only_with))
 
 
 def _mostly_holds(test: ast.expr) -> bool:

@@ -24,7 +24,7 @@ from rlprof.syntax.module import (
     called_name,
     variables_read,
 )
-from rlprof.syntax.nodes import given_to, without_index
+from rlprof.syntax.nodes import given_by_name, given_to, without_index
 from rlprof.syntax.pure_calls import hardly_works
 
 DRAWN: Final = SlowCall(
@@ -153,7 +153,7 @@ class SlowLines:
         module = self._lines.module(file)
         methods: dict[str, set[int]] = defaultdict(set)
         for function in module.functions if module else ():
-            methods[function.class_name].update(range(function.first_line, function.last_line + 1))
+            methods[function.class_name].update(function.lines)
         found = {
             ast.unparse(node): self._values.attribute(
                 file, class_name, node.attr, methods[class_name]
@@ -293,16 +293,13 @@ def _draws(statement: Statement) -> Iterator[ast.Call]:
 
 def _drawn(call: ast.Call, known: Mapping[str, Value]) -> str:
     """The probabilities in words, where they were seen to be many; empty where as many are drawn, as to resample particles."""
-    many, size = (
-        call.args[:1],
-        [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "size")],
-    )
+    many, size = call.args[:1], [*call.args[1:2], *given_by_name(call, "size")]
     if many and size and ast.dump(many[0]) == ast.dump(size[0]):
         return ""
-    for keyword in call.keywords:
-        value = value_of(keyword.value, known) if keyword.arg == "p" else None
+    for odds in given_by_name(call, "p"):
+        value = value_of(odds, known)
         if value is not None and (value.numbers or 0) >= _LONG_TO_DRAW:
-            return f"{ast.unparse(keyword.value)}: {value.in_words()}"
+            return f"{ast.unparse(odds)}: {value.in_words()}"
     return ""
 
 
@@ -321,11 +318,11 @@ def _made_to_draw_from(
         return ""
     own = module.of_function(statement.function)
     odds = {
-        word.value.id
+        given.id
         for other in own
         for call in _draws(other)
-        for word in call.keywords
-        if word.arg == "p" and isinstance(word.value, ast.Name)
+        for given in given_by_name(call, "p")
+        if isinstance(given, ast.Name)
     }
     for _ in range(_MOST_STEPS_TO_ODDS):
         for other in own:

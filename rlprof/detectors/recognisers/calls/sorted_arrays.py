@@ -15,10 +15,11 @@ from rlprof.syntax.module import (
     SourceModule,
     Statement,
     called_name,
+    receiver,
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import items_of
+from rlprof.syntax.nodes import items_of, names_in, reads_of, stores_of
 
 SORTED_FOR_FEW: Final = SlowCall(
     "a whole array is sorted for a few of it",
@@ -92,7 +93,7 @@ def _sorted_by(call: ast.Call, known: Mapping[str, Value], module: SourceModule)
     package = callee(call, known, module).name.partition(".")[0]
     if package in ("torch", "numpy") and call.args:
         return call.args[0]
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    owner = receiver(call)
     seen = value_of(owner, known) if owner is not None else None
     return owner if seen is not None and seen.is_array else None
 
@@ -141,7 +142,7 @@ def _is_cut(statement: Statement, call: ast.Call, module: SourceModule) -> bool:
     """Tell whether all that is done with the order, kept in variables, is to take a few of it."""
     match statement.node:
         case ast.Assign(targets=[target], value=value) if value is call:
-            names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+            names = names_in(target)
         case _:
             return False
     later = [
@@ -156,22 +157,13 @@ def _is_only_cut(name: str, later: list[Statement]) -> bool:
     """Tell whether a variable is read for its first few alone, until it has another value."""
     variable = ast.Name(name, ast.Load())
     for statement in later:
-        uses = list(_uses(statement, name))
+        uses = reads_of(name, statement.walk())
         cuts = [node for node in statement.walk() if _takes_few(node, variable)]
         if len(uses) != len(cuts):
             return False
-        if any(
-            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-            for node in statement.walk()
-        ):
+        if stores_of(name, statement.walk()):
             return bool(cuts)
     return any(_takes_few(node, variable) for statement in later for node in statement.walk())
-
-
-def _uses(statement: Statement, name: str) -> Iterator[ast.Name]:
-    for node in statement.walk():
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            yield node
 
 
 def ranked_by_function(statement: Statement, known: Mapping[str, Value]) -> OnList | None:

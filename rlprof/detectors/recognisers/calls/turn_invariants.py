@@ -13,7 +13,6 @@ from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines, last_name
-from rlprof.source.parameters import Parameters
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.ancestors import Around, Turned, around
@@ -89,9 +88,8 @@ class TurnInvariants(SteadySearch):
         """``is_as_read``: whether what runs below the node of a pure function is what the source says."""
         super().__init__(profile, lines)
         self._is_as_read = is_as_read
-        self._parameters = Parameters(profile.sources, profile.run.command)
         yours = (file for file in profile.sources if lines.is_yours(Frame(file, "", 0)))
-        read = {file: module for file in yours if (module := lines.module(file)) is not None}
+        read = lines.modules(yours)
         self.changes = TurnChanges([*read.values()])
         self._callable = frozenset(
             text.rpartition(".")[2]
@@ -249,7 +247,7 @@ class TurnInvariants(SteadySearch):
             case ast.Call(func=ast.Name(id="range"), args=[_, *_] as parts):
                 is_zero = [isinstance(part, ast.Constant) and part.value == 0 for part in parts]
                 numbers = [
-                    0 if zero else self._parameters.value(part)
+                    0 if zero else self.parameters.value(part)
                     for zero, part in zip(is_zero, parts, strict=True)
                 ]
                 known = [number for number in numbers if number is not None]

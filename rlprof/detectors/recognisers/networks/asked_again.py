@@ -17,7 +17,7 @@ from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.histories import Level
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrence import is_call_of
-from rlprof.source.values import value_of
+from rlprof.source.values import asked_network
 from rlprof.syntax.bound_inputs import arguments_given, only_value
 from rlprof.syntax.changed import chain, changed_in_place
 from rlprof.syntax.dependencies import assigned_by
@@ -29,7 +29,7 @@ from rlprof.syntax.module import (
     SourceModule,
     variables_assigned,
 )
-from rlprof.syntax.nodes import arguments_of, assigned, with_variables
+from rlprof.syntax.nodes import arguments_of, assigned, calls_in, given_to, names_in, with_variables
 from rlprof.syntax.pure_calls import hardly_works, is_computing_method, only_computes
 from rlprof.syntax.same_turn import Functions, Watched, together
 from rlprof.syntax.writes import is_changed
@@ -127,9 +127,8 @@ class AskedAgainSearch(SteadySearch):
     def _functions(self) -> Functions:
         """The program's functions by their names."""
         found: dict[str, list[FunctionNode]] = defaultdict(list)
-        for file in self.profile.sources:
-            module = self.lines.module(file)
-            for function in module.functions if module is not None else ():
+        for module in self.lines.modules(self.profile.sources).values():
+            for function in module.functions:
                 found[function.node.name].append(function.node)
         return found
 
@@ -216,9 +215,7 @@ class AskedAgainSearch(SteadySearch):
     def _innermost(self, level: Level) -> Iterator[tuple[ast.Call, bool]]:
         """Yield the calls of networks in a statement that are given no answer of another one there, and whether there are more."""
         calls = [
-            call
-            for call in level.statement.calls()
-            if (value := value_of(call.func, level.known)) is not None and value.is_network
+            call for call in level.statement.calls() if asked_network(call, level.known) is not None
         ]
         for call in calls:
             if not any(other is not call and other in ast.walk(call) for other in calls):
@@ -241,7 +238,7 @@ def _in_one_turn(asked: _Question, functions: Functions) -> Mapping[_Site, set[i
 
 def _is_bound_there(asked: ast.Call, statement: ast.stmt) -> bool:
     """Tell whether one of the names is a variable of a comprehension or of a lambda in the statement."""
-    names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+    names = names_in(asked)
     bound: set[str] = set()
     for node in ast.walk(statement):
         if isinstance(node, Comprehension):
@@ -253,12 +250,7 @@ def _is_bound_there(asked: ast.Call, statement: ast.stmt) -> bool:
 
 def _is_settled(told: ast.Call, module: SourceModule) -> bool:
     """Tell whether what a network is given is the same each time it is written so: nothing of it is drawn, or taken from somewhere."""
-    return all(
-        _computes(call, module)
-        for given in (*told.args, *(word.value for word in told.keywords))
-        for call in ast.walk(given)
-        if isinstance(call, ast.Call)
-    )
+    return all(_computes(call, module) for given in given_to(told) for call in calls_in(given))
 
 
 def _computes(call: ast.Call, module: SourceModule) -> bool:
@@ -273,7 +265,7 @@ def _made_of(asked: ast.Call, function: Function, module: SourceModule) -> ast.C
     """
     arguments = frozenset(arguments_of(function.node))
     for _ in range(_MOST_VARIABLES):
-        names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+        names = names_in(asked)
         made = {
             name: value
             for name in names - arguments
@@ -293,19 +285,18 @@ def _still_made_of(name: str, function: Function, module: SourceModule) -> ast.e
     # Two arrays that are made alike and then written to are two.
     if is_changed(module, function, ast.Name(name)):
         return None
-    read = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    read = names_in(value)
     later = [node for node in ast.walk(function.node) if getattr(node, "lineno", 0) >= value.lineno]
     stored = {
         node.id for node in later if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     stored |= {variable.id for each in changed_in_place(later) if (variable := chain(each)[0])}
-    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
-    is_computed = all(_computes(call, module) for call in calls)
+    is_computed = all(_computes(call, module) for call in calls_in(value))
     return value if is_computed and read.isdisjoint(stored) else None
 
 
 def _is_of_arguments(asked: ast.Call, function: Function, given: Mapping[str, ast.expr]) -> bool:
     """Tell whether all that it is made of is given by the caller, or is no variable of the function."""
     own = {*assigned_by(function), *arguments_of(function.node)}
-    names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+    names = names_in(asked)
     return (names & own) <= given.keys() - assigned_by(function)

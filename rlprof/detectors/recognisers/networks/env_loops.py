@@ -130,12 +130,19 @@ def _asks_for_what_it_carries(
     node: ast.For | Comprehension, module: SourceModule, known: Mapping[str, Value]
 ) -> bool:
     """Tell whether a network is given what the turn before has left, as a rollout gives it the next observation."""
-    body = range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
-    left = carried([statement for statement in module.statements if statement.first_line in body])
+    left = _left_by_a_turn(node, module)
     return any(
         _asks_a_network(call, known) and not left.isdisjoint(variables_read(*call.args))
         for call in calls_in(node)
     )
+
+
+def _left_by_a_turn(
+    loop: ast.For | ast.AsyncFor | Comprehension, module: SourceModule
+) -> frozenset[str]:
+    """Return what a turn leaves for the next one."""
+    body = range(loop.lineno + 1, (loop.end_lineno or loop.lineno) + 1)
+    return carried([statement for statement in module.statements if statement.first_line in body])
 
 
 def _asks_a_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
@@ -322,8 +329,7 @@ def _asks_for_a_row_of(
     """Tell whether what ``asking`` reads, itself and by variables that the turn has made, is told by the loop's counter, and nothing of it is
     changed in the loop otherwise.
     """
-    body = range(loop.lineno + 1, (loop.end_lineno or loop.lineno) + 1)
-    left = carried([statement for statement in module.statements if statement.first_line in body])
+    left = _left_by_a_turn(loop, module)
     made = {name: value for name, value in _made_once(loop).items() if name not in left}
     passed: set[int] = set()
     read: set[str] = set()

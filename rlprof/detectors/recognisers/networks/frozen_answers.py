@@ -12,8 +12,7 @@ from rlprof.detectors.recognisers.networks.recorded_graphs import asks_network
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import Line, UserLines
-from rlprof.source.parameters import Parameters
-from rlprof.source.values import value_of
+from rlprof.source.values import asked_network
 from rlprof.syntax.epochs import Epochs, RunningLine, epochs_around
 from rlprof.syntax.module import Statement
 
@@ -43,7 +42,6 @@ class FrozenSearch(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._parameters = Parameters(profile.sources, profile.run.command)
         self._known: dict[tuple[Frame, ...], FrozenAnswers | None] = {}
 
     def found(self) -> Collection[FrozenAnswers]:
@@ -93,9 +91,9 @@ class FrozenSearch(SteadySearch):
         for statement in place.module.statements_at(frame.line):
             known = self.values.of(frame.file, statement)
             for call in statement.calls():
-                value = value_of(call.func, known)
-                if value is not None and value.is_network:
-                    if not value.is_frozen(LOOKS):
+                network = asked_network(call, known)
+                if network is not None:
+                    if not network.is_frozen(LOOKS):
                         return None
                     asked.append((statement, call))
         return asked[0] if len(asked) == 1 else None
@@ -103,4 +101,4 @@ class FrozenSearch(SteadySearch):
     def _count(self, epochs: Epochs) -> int | None:
         through = epochs.loop.iter
         parts = through.args if isinstance(through, ast.Call) else []
-        return self._parameters.value(parts[0]) if len(parts) == 1 else None
+        return self.parameters.value(parts[0]) if len(parts) == 1 else None

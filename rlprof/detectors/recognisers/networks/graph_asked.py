@@ -20,7 +20,7 @@ from rlprof.syntax.module import (
     variables_assigned,
     variables_read,
 )
-from rlprof.syntax.nodes import calls_in
+from rlprof.syntax.nodes import calls_in, declared_elsewhere, first_name
 
 _EMPTY: Final = frozenset(
     {"list", "dict", "set", "deque", "defaultdict", "zeros", "empty", "ones", "zeros_like"}
@@ -120,7 +120,11 @@ class AskedAtLine:
             if isinstance(call, ast.Call) and may_be_network(call) and (callee or not defined(call))
         ]
         # What is given the answer of another one is what works on it.
-        inner = [call for call in calls if not any(_is_within(other, call) for other in calls)]
+        inner = [
+            call
+            for call in calls
+            if not any(other is not call and other in ast.walk(call) for other in calls)
+        ]
         asked: list[ast.expr] = [*found] or [call.func for call in inner]
         owners = {owner(call) for call in asked} | {ast.unparse(call) for call in asked}
         return cls(
@@ -129,10 +133,6 @@ class AskedAtLine:
             owners=frozenset(owners - {""}),
             calls=frozenset() if found else frozenset(map(id, inner)),
         )
-
-
-def _is_within(call: ast.Call, outer: ast.Call) -> bool:
-    return call is not outer and any(node is call for node in ast.walk(outer))
 
 
 def last_name_of(part: ast.AST) -> str:
@@ -176,7 +176,7 @@ def differentiates(call: ast.Call) -> bool:
     if called_name(call) in ("backward", "grad"):
         return True
     dotted = ast.unparse(call.func).split(".")
-    if isinstance(name := _first(call.func), ast.Name):
+    if (name := first_name(call.func)) is not None:
         dotted = [*stands_for(name).split("."), *dotted[1:]]
     return dotted[0] == "torch" and not {"autograd", "func"}.isdisjoint(dotted)
 
@@ -209,7 +209,9 @@ def may_be_network(call: ast.Call) -> bool:
     is_chained = isinstance(function, ast.Attribute) and any(calls_in(function.value))
     name = called_name(call)
     # Not by its case alone: networks are called self.V and Q_target, too.
-    is_class = name[:1].isupper() and name[1:2].islower() and root(function) != "self"
+    first = first_name(function)
+    is_own = first is not None and first.id == "self"
+    is_class = name[:1].isupper() and name[1:2].islower() and not is_own
     return not (is_chained or is_class or name in STORES or _computes(call))
 
 
@@ -218,18 +220,6 @@ def owner(function: ast.expr) -> str:
     while isinstance(function, ast.Subscript | ast.Call):
         function = function.func if isinstance(function, ast.Call) else function.value
     return ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
-
-
-def root(expression: ast.expr) -> str:
-    """The first name of ``self.heads[0].value(h)``."""
-    first = _first(expression)
-    return first.id if isinstance(first, ast.Name) else ""
-
-
-def _first(expression: ast.expr) -> ast.expr:
-    while isinstance(expression, ast.Attribute | ast.Subscript | ast.Call):
-        expression = expression.func if isinstance(expression, ast.Call) else expression.value
-    return expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +260,7 @@ def scope_of(
         if isinstance(node, ast.For | ast.AsyncFor | ast.With | ast.NamedExpr | ast.comprehension)
         for name in _targets(node)
     }
-    outside = {
-        name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
-    }
+    outside = declared_elsewhere(nodes)
     taken = {name for name, value in given if isinstance(value, ast.Attribute | ast.Subscript)}
     inner = (node for node in nodes if isinstance(node, FunctionNode))
     return Scope(

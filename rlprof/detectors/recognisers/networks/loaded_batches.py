@@ -127,7 +127,6 @@ class LoadedBatches(SteadySearch):
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self._sources = profile.sources
         self.nodes: set[int] = set()
         self.other_nodes: set[int] = set()
         """Nodes of other work on single items."""
@@ -192,7 +191,7 @@ class LoadedBatches(SteadySearch):
         if frame.function == GC_FUNCTION or frame.file.startswith("<"):
             return True
         if self.lines.is_yours(frame):
-            return only_indexes(self._sources.get(frame.file, ""), frame)
+            return only_indexes(self.profile.sources.get(frame.file, ""), frame)
         package = installed_package(frame.file)
         if package == "numpy":
             return not _MAPPED.search(frame.file)
@@ -221,7 +220,7 @@ def _indexing_lines(text: str) -> frozenset[int]:
         line
         for function in (module.functions if module else ())
         if last_name(function.qualname) == GETITEM and _indexes(function)
-        for line in range(function.first_line, function.last_line + 1)
+        for line in function.lines
     )
 
 

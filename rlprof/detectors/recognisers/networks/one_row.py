@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from rlprof.detectors.recognisers.networks.env_loops import TENSOR_MODULES
 from rlprof.model.calltree import CallTree
 from rlprof.source.lines import UserLines, begins_process
 from rlprof.source.value import Value
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import Values, asked_network, value_of
 from rlprof.syntax.imports import root_name
 from rlprof.syntax.module import Statement, variables_assigned, variables_read
 
@@ -22,17 +23,18 @@ class OneRow:
         self._tree = tree
         self._lines = lines
         self._values = values
-        self._nodes: set[int] | None = None
 
     def is_asked(self, node: int) -> bool:
         """Tell whether ``node``, or what is called there, asks a network for one row, as its values tell, or works on the answer."""
-        if self._nodes is None:
-            hot = list(self._tree.hot_nodes())
-            asking = list(filter(self._asks, hot))
-            answers = self._answers(asking)
-            taking = (hot_node for hot_node in hot if self._works_on(answers, hot_node))
-            self._nodes = {above for below in (*asking, *taking) for above in self._way_up(below)}
         return node in self._nodes
+
+    @cached_property
+    def _nodes(self) -> frozenset[int]:
+        hot = list(self._tree.hot_nodes())
+        asking = list(filter(self._asks, hot))
+        answers = self._answers(asking)
+        taking = (node for node in hot if self._works_on(answers, node))
+        return frozenset(above for below in (*asking, *taking) for above in self._way_up(below))
 
     def _way_up(self, node: int) -> Iterator[int]:
         """Yield ``node`` and those above it, as far as its process goes: the loop that forked it does not ask."""
@@ -89,8 +91,7 @@ def works_on_tensors(lines: UserLines, node: int) -> bool:
 
 def _is_asked_one_row(call: ast.Call, known: Mapping[str, Value], statement: Statement) -> bool:
     """Tell whether a network is given a tensor without a batch; one that is given its own answer cannot have one."""
-    callee = value_of(call.func, known)
-    if callee is None or not callee.is_network:
+    if asked_network(call, known) is None:
         return False
     written = {ast.unparse(target) for target in _targets(statement)}
     answer = _answer(call, known, statement)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rlprof.source.lines import UserLines, last_name
-from rlprof.source.values import Values, value_of
+from rlprof.source.values import Values, asked_network
 from rlprof.syntax.ancestors import parents
 from rlprof.syntax.changed import chain
 from rlprof.syntax.module import (
@@ -45,8 +45,7 @@ class OwnNetworks:
 
     @cached_property
     def _shared(self) -> frozenset[str]:
-        modules = [each for file in self._files if (each := self._lines.module(file)) is not None]
-        return frozenset(_given_to_several(modules))
+        return frozenset(_given_to_several(self._lines.modules(self._files).values()))
 
     def are_asked(self, node: int, targets: Collection[str]) -> bool:
         """Tell whether all networks that ``node`` asks belong to what the loop's variables ``targets`` stand for."""
@@ -63,9 +62,8 @@ class OwnNetworks:
         for statement in self._lines.statements(frame):
             known = self._values.of(frame.file, statement)
             for call in statement.calls():
-                callee = value_of(call.func, known)
                 called = methods.get(called_name(call), ())
-                if called or (callee is not None and callee.is_network):
+                if called or asked_network(call, known) is not None:
                     yield _Asking(call, called)
 
     def _method(self, node: int) -> Function | None:
@@ -104,7 +102,7 @@ def _own_variables(function: Function) -> set[str]:
     )
 
 
-def _given_to_several(modules: Sequence[SourceModule]) -> Iterator[str]:
+def _given_to_several(modules: Collection[SourceModule]) -> Iterator[str]:
     """Yield the attributes for which several objects of a class are given one and the same when they are made."""
     given_as = {
         function.class_name: (function, _handed_on(function))

@@ -38,10 +38,6 @@ _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 class RecordedGraphs(SteadySearch):
     """Where gradients are on, as far as stacks and sources tell."""
 
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(profile)
-        self._sources = profile.sources
-
     def calls(self) -> Iterator[int]:
         """Yield the nodes of calls of networks, but for those within others."""
         return self.tree.topmost(asks_network)
@@ -58,7 +54,7 @@ class RecordedGraphs(SteadySearch):
         if self.are_off(node):
             return True
         frame = self.tree.frame(node)
-        text = self._sources.get(frame.file, "")
+        text = self.profile.sources.get(frame.file, "")
         if self.lines.is_yours(frame):
             return not text or frame.line in without_gradients(text)
         if origin(frame) is Origin.RUNTIME or installed_package(frame.file) == "torch":
@@ -81,7 +77,6 @@ class BackwardPass(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._sources = profile.sources
         self._graphs = RecordedGraphs(profile)
 
     def saving(self, forward: Sequence[Saving]) -> Saving | None:
@@ -126,7 +121,7 @@ class BackwardPass(SteadySearch):
         """Tell whether the sources show that no gradients are recorded there."""
         for node in (top, *self.tree.ancestors(top)):
             frame = self.tree.frame(node)
-            text = self._sources.get(frame.file, "") if self.lines.is_yours(frame) else ""
+            text = self.profile.sources.get(frame.file, "") if self.lines.is_yours(frame) else ""
             if self._graphs.are_off(node) or (text and frame.line in without_gradients(text)):
                 return True
         return False

@@ -22,7 +22,7 @@ from rlprof.source.recurrent_values import Touch, recurrent_kind, state_shape, s
 from rlprof.source.value import Value
 from rlprof.source.values import value_of
 from rlprof.syntax.module import SourceModule, Statement
-from rlprof.syntax.nodes import lines_of, names_in, nodes_in
+from rlprof.syntax.nodes import given_by_name, lines_of, names_in, nodes_in
 
 FEWEST_STEPS: Final = 16
 """Steps of a sequence from which on one call for all of them is told: of 8 it leaves half with a GRU."""
@@ -194,7 +194,7 @@ class RecurrentLoops(SteadySearch):
         """Return what was seen in the function, or the outermost loop, of a statement; as it was there, where it was."""
         around = module.function_at(statement.first_line)
         if around is not None:
-            lines = range(around.first_line, around.last_line + 1)
+            lines = around.lines
         else:
             loops = [*module.loops_around(statement.first_line)]
             first = min((loop.lineno for loop in loops), default=statement.first_line)
@@ -287,10 +287,7 @@ def _gone_through(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[ast.expr, int]
                 ) as call
             ):
                 # As ``unbind``, with an axis of length 1 left in each.
-                along = [
-                    *args,
-                    *(keyword.value for keyword in call.keywords if keyword.arg == "dim"),
-                ]
+                along = [*args, *given_by_name(call, "dim")]
                 yield of, _number(along[0]) if along else 0
             case source:
                 yield source, 0

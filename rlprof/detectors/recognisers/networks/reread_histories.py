@@ -21,10 +21,10 @@ from rlprof.source.last_steps import taken_last
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.source.recurrent_values import recurrent_kind
 from rlprof.source.value import Value
-from rlprof.source.values import callee, value_of
+from rlprof.source.values import asked_network, callee, value_of
 from rlprof.syntax.bound_inputs import only_value
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name
-from rlprof.syntax.nodes import assigned, calls_in, items_of
+from rlprof.syntax.nodes import assigned, calls_in, items_of, names_in
 
 FEWEST_SIZES: Final = 3
 """Lengths of a history, of which one or two may be those of a window, and of what is shorter at its beginning."""
@@ -74,7 +74,6 @@ class RereadHistories(SteadySearch):
 
     def __init__(self, profile: Profile, lines: UserLines) -> None:
         super().__init__(profile, lines)
-        self._parts = profile.parts
         self._graphs = RecordedGraphs(profile)
 
     def found(self) -> list[RereadHistory]:
@@ -110,10 +109,8 @@ class RereadHistories(SteadySearch):
         frame = self.tree.frame(node)
         for statement in self.lines.statements(frame):
             known = self.values.of(frame.file, statement)
-            for call in statement.walk():
-                if not isinstance(call, ast.Call) or not _is_network(call, known):
-                    continue
-                network = value_of(call.func, known)
+            for call in statement.calls():
+                network = asked_network(call, known)
                 if network is None or (recurrent_kind(network) in _KINDS) != is_recurrent:
                     continue
                 # One that holds a recurrent network has no keys and values to keep.
@@ -139,7 +136,7 @@ class RereadHistories(SteadySearch):
 
     def _asks_for_an_action(self, node: int) -> bool:
         """Tell whether the next observation is not known yet, or no gradient flows to the steps before."""
-        if self._parts and self._parts[node] in _ASKING:
+        if self.profile.parts and self.profile.parts[node] in _ASKING:
             return True
         above = (node, *self.tree.ancestors(node))
         return self._is_without_gradients(node) and not any(map(self._updates, above))
@@ -147,13 +144,8 @@ class RereadHistories(SteadySearch):
     def _updates(self, node: int) -> bool:
         """Tell whether its function makes gradients, and begins no episode: the targets of an update are computed without them, too."""
         frame = self.tree.frame(node)
-        module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
-        function = module.function_at(frame.line) if module is not None else None
-        calls = {
-            called_name(call)
-            for call in (ast.walk(function.node) if function is not None else ())
-            if isinstance(call, ast.Call)
-        }
+        function = self.lines.function(frame) if self.lines.is_yours(frame) else None
+        calls = {called_name(call) for call in (calls_in(function.node) if function else ())}
         return "backward" in calls and "reset" not in calls
 
     def _asked(self, node: int, line: Line, call: ast.Call) -> RereadHistory | None:
@@ -190,7 +182,9 @@ class RereadHistories(SteadySearch):
             # All that is called between the two is asked for each step of the history.
             nodes.update(self._called_between(at[taken][0], node))
         network_text = " and ".join(
-            ast.unparse(each.func) for each in calls_in(call) if _is_network(each, known)
+            ast.unparse(each.func)
+            for each in calls_in(call)
+            if asked_network(each, known) is not None
         )
         looks_back = bool(kind) or any(map(_looks_back, modules))
         return RereadHistory(
@@ -203,7 +197,7 @@ class RereadHistories(SteadySearch):
             return False
         (node, level), *above = at
         file, function = self.tree.frame(node).file, level.statement.function
-        names = {part.id for part in ast.walk(given) if isinstance(part, ast.Name)}
+        names = names_in(given)
         made = (
             (each.target, statement)
             for statement in level.module.of_function(function)
@@ -310,14 +304,9 @@ def _lengths_of_history(
     return len(longest[0]), max(1, rows[longest]), frozenset(found[longest])
 
 
-def _is_network(call: ast.Call, known: Mapping[str, Value]) -> bool:
-    network = value_of(call.func, known)
-    return network is not None and network.is_network
-
-
 def _keeps_nothing(call: ast.Call, known: Mapping[str, Value]) -> bool:
     """Tell whether a network that is not recurrent is handed nothing in which it may keep what it has read: masks and the like are tensors."""
-    others = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+    others = _beside_the_first(call)
     names = " ".join([*(word.arg or "**" for word in call.keywords), *map(ast.unparse, others)])
     values = (value_of(other, known) for other in others)
     kinds = {value.type for value in values if value is not None}
@@ -345,8 +334,12 @@ def _goes_both_ways(module: SourceModule) -> bool:
 
 def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Function) -> bool:
     """Tell whether the network is handed no state of the step before."""
-    states = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
-    return all(_is_zero(state, known, function) for state in states)
+    return all(_is_zero(state, known, function) for state in _beside_the_first(call))
+
+
+def _beside_the_first(call: ast.Call) -> list[ast.expr]:
+    """What a network is given beside the sequence."""
+    return [*call.args[1:], *(keyword.value for keyword in call.keywords)]
 
 
 def _is_zero(state: ast.expr, known: Mapping[str, Value], function: Function) -> bool:

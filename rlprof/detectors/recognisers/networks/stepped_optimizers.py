@@ -7,9 +7,10 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from rlprof.detectors.recognisers.line_time import SteadySearch
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
-from rlprof.source.lines import UserLines, last_name
+from rlprof.source.lines import last_name
 from rlprof.syntax.module import Statement, called_name, receiver, variables_assigned
 from rlprof.syntax.nodes import names_in
 
@@ -19,16 +20,15 @@ _STEPS: Final = re.compile(
 """Where torch steps an optimizer, by file and function."""
 
 
-class SteppedOptimizers:
+class SteppedOptimizers(SteadySearch):
     """The steps of optimizers that were seen on the critical threads."""
 
     def __init__(self, profile: Profile) -> None:
-        self._lines = UserLines.of(profile)
-        self._tree = profile.steady
+        super().__init__(profile)
         stepping = (
-            self._lines.owner(node)
-            for node in self._tree.hot_nodes()
-            if _STEPS.search("{0.file}:{0.function}".format(self._tree.frame(node)))
+            self.lines.owner(node)
+            for node in self.tree.hot_nodes()
+            if _STEPS.search("{0.file}:{0.function}".format(self.tree.frame(node)))
         )
         self._owners = {owner for owner in stepping if owner != NO_PARENT}
 
@@ -37,8 +37,8 @@ class SteppedOptimizers:
         found: set[tuple[Frame, Frame | None]] = set()
         for own in self._owners:
             caller = self._caller(own)
-            called_from = self._tree.frame(caller) if caller != NO_PARENT else None
-            found.add((self._tree.frame(own), called_from))
+            called_from = self.tree.frame(caller) if caller != NO_PARENT else None
+            found.add((self.tree.frame(own), called_from))
         return found
 
     def are_of_a_loop(self) -> bool:
@@ -48,7 +48,7 @@ class SteppedOptimizers:
     def _is_of_a_loop(self, node: int) -> bool:
         method = "step"
         while node != NO_PARENT:
-            frame = self._tree.frame(node)
+            frame = self.tree.frame(node)
             owners = self._owners_of(frame, method)
             if owners & self._turned(frame):
                 return True
@@ -62,7 +62,7 @@ class SteppedOptimizers:
         """The variables that say whose ``method`` the line of ``frame`` calls: ``self`` and ``name`` of ``self.optimizers[name].step()``."""
         calls = (
             call
-            for statement in self._lines.statements(frame)
+            for statement in self.lines.statements(frame)
             for call in statement.calls()
             if called_name(call) == method
         )
@@ -70,13 +70,13 @@ class SteppedOptimizers:
 
     def _turned(self, frame: Frame) -> set[str]:
         """The variables of the loops around a line."""
-        module = self._lines.module(frame.file)
+        module = self.lines.module(frame.file)
         loops = module.loops_around(frame.line) if module is not None else ()
         turned = variables_assigned(*(loop.target for loop in loops))
-        return turned.union(_of_comprehensions(self._lines.statements(frame)))
+        return turned.union(_of_comprehensions(self.lines.statements(frame)))
 
     def _caller(self, node: int) -> int:
-        return self._lines.owner(self._tree.nodes[node].parent)
+        return self.lines.owner(self.tree.nodes[node].parent)
 
 
 def _of_comprehensions(statements: Collection[Statement]) -> Iterator[str]:

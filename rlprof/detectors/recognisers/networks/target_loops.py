@@ -26,7 +26,7 @@ from rlprof.syntax.module import (
     parse,
     variables_assigned,
 )
-from rlprof.syntax.nodes import calls_in, names_in, nodes_in, positional_of
+from rlprof.syntax.nodes import calls_in, given_by_name, lines_of, names_in, nodes_in, positional_of
 
 _PARAMETERS: Final = frozenset({"parameters", "named_parameters"})
 _IN_PLACE: Final = frozenset({"copy_", "mul_", "add_", "lerp_", "sub_"})
@@ -80,7 +80,6 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
             loop.body, names, state_names | changed
         )
         if moves and not others and is_of_two and not needs_more:
-            last = loop.end_lineno or loop.lineno
             moved_by = _moved_by(loop.body, names | made, mixing)
             update = TargetUpdate(
                 loop.lineno,
@@ -88,7 +87,7 @@ def target_updates(text: str) -> Mapping[int, TargetUpdate]:
                 _called_in(*loop.body) & mixing,
                 is_of_states=not _zips_parameters(loop.iter),
             )
-            found |= dict.fromkeys(range(loop.lineno, last + 1), update)
+            found |= dict.fromkeys(lines_of(loop), update)
             for number in _around(module, loop, state_names):
                 found.setdefault(number, update)
     for statement in module.statements:
@@ -129,10 +128,9 @@ def _around(module: SourceModule, loop: ast.For, state_names: frozenset[str]) ->
     """Yield the lines of a function that are for the loop alone: they take the dictionaries that it goes through, or load the one that it changes."""
     used = names_in(loop) & state_names
     statement = module.statement_at(loop.lineno)
-    last = loop.end_lineno or loop.lineno
     own: list[range] = []
     for other in module.of_function(statement.function if statement else None):
-        if loop.lineno <= other.first_line <= last:
+        if other.first_line in lines_of(loop):
             continue
         loads = any(
             called_name(call) == "load_state_dict" and names_in(*call.args) & used
@@ -157,11 +155,7 @@ def _mixes_states(node: ast.AST, state_names: frozenset[str]) -> bool:
         if isinstance(item, ast.Subscript) and _is_item(item, names)
     }
     if isinstance(node.generators[0].target, ast.Tuple):
-        read |= {
-            ast.unparse(name)
-            for name in ast.walk(node.generators[0].iter)
-            if isinstance(name, ast.Name)
-        }
+        read |= names_in(node.generators[0].iter)
     if reads_items_of_others([node.value], names, state_names):
         return False
     return len({text for text in read if text in state_names or "state_dict()" in text}) > 1
@@ -183,8 +177,7 @@ def seen_update(lines: UserLines, values: Values, frame: Frame) -> TargetUpdate 
     loop = own if isinstance(own, ast.For) else module.innermost_loop(frame.line)
     if not isinstance(loop, ast.For):
         return None
-    turn = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-    known = values.between(frame.file, turn)
+    known = values.between(frame.file, lines_of(loop))
     names = {name for name, value in known.items() if value.type == _PARAMETER}
     moves = [inner for inner in loop.body if _is_seen_move(inner, names)]
     if not any(_is_given_another(move, names) for move in moves):
@@ -284,7 +277,7 @@ def _reads_another(loop: ast.For, names: set[str], state_names: frozenset[str]) 
     if isinstance(
         loop.target, ast.Tuple
     ):  # Its values are those of the state dict that it goes through.
-        own |= {ast.unparse(name) for name in ast.walk(loop.iter) if isinstance(name, ast.Name)}
+        own |= names_in(loop.iter)
     return any(text in state_names or "state_dict()" in text for text in read - own)
 
 
@@ -305,8 +298,8 @@ def _changes_parameter(expression: ast.expr, names: set[str]) -> bool:
 
 def _changed_by(expression: ast.expr) -> ast.expr:
     """Return what in-place calls, one on what the other gives, are made on, or a call puts its answer into."""
-    if isinstance(expression, ast.Call) and (out := _out(expression)) is not None:
-        return out
+    if isinstance(expression, ast.Call) and (out := given_by_name(expression, "out")):
+        return out[0]
     while (
         isinstance(expression, ast.Call)
         and isinstance(expression.func, ast.Attribute)
@@ -314,10 +307,6 @@ def _changed_by(expression: ast.expr) -> ast.expr:
     ):
         expression = expression.func.value
     return expression
-
-
-def _out(call: ast.Call) -> ast.expr | None:
-    return next((given.value for given in call.keywords if given.arg == "out"), None)
 
 
 def _moved_by(
@@ -328,7 +317,9 @@ def _moved_by(
     sums = [node for node in nodes if isinstance(node, ast.BinOp)]
     if not names.isdisjoint(_texts_in(*sums)) or any(called_name(call) in mixing for call in calls):
         return MovedBy.SUM
-    in_place = [call for call in calls if called_name(call) in _IN_PLACE or _out(call) is not None]
+    in_place = [
+        call for call in calls if called_name(call) in _IN_PLACE or given_by_name(call, "out")
+    ]
     return MovedBy.ONE_CALL if len(in_place) == 1 else MovedBy.CALLS
 
 

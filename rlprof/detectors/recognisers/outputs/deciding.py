@@ -131,18 +131,15 @@ def _changes(
     statement: Statement, members: Collection[str], picked: Collection[str], scores: Collection[str]
 ) -> bool:
     """Tell whether a picked member, or a place among the members, is given something of a picked one."""
+
+    def is_picked(part: ast.expr) -> bool:
+        return bool(names_in(part) & set(picked)) or _picks(part, members, scores)
+
     match statement.node:
         case ast.Expr(ast.Call(func=ast.Attribute(value=on)) as call):
-            is_picked = names_in(on) & set(picked) or _picks(on, members, scores)
-            given = given_to(call)
+            return is_picked(on) and any(map(is_picked, given_to(call)))
         case ast.Assign(targets=[ast.Attribute(value=on)], value=value):
-            is_picked = names_in(on) & set(picked) or _picks(on, members, scores)
-            given = [value]
+            return is_picked(on) and is_picked(value)
         case ast.Assign(targets=[ast.Subscript() as target], value=value):
-            is_picked = _picks(target, members, scores)
-            given = [value]
-        case _:
-            return False
-    return bool(is_picked) and any(
-        names_in(part) & set(picked) or _picks(part, members, scores) for part in given
-    )
+            return _picks(target, members, scores) and is_picked(value)
+    return False

@@ -67,12 +67,10 @@ def step_loops(text: str) -> StepLoops:
     if module is None or not steps:
         return StepLoops(frozenset(), (), (), (), (), (), ())
     evaluating = [
-        range(function.first_line, function.last_line + 1)
-        for function in module.functions
-        if _all_evaluate(function.node.body, steps)
+        function.lines for function in module.functions if _all_evaluate(function.node.body, steps)
     ]
     playing = [
-        range(function.first_line, function.last_line + 1)
+        function.lines
         for function in module.functions
         if _all_evaluate(function.node.body, steps, _lists_of(function))
     ]
@@ -82,11 +80,7 @@ def step_loops(text: str) -> StepLoops:
         tuple(playing),
         tuple(_between(module.tree, steps, False, ())),
         tuple(lines for loop in _looping(module.tree, steps) for lines in _acting(loop, steps)[0]),
-        tuple(
-            range(function.first_line, function.last_line + 1)
-            for function in module.functions
-            if records(module, function, steps)
-        ),
+        tuple(function.lines for function in module.functions if records(module, function, steps)),
         tuple(
             handed
             for loop in _looping(module.tree, steps)

@@ -24,7 +24,7 @@ from rlprof.syntax.module import (
     Statement,
     called_name,
 )
-from rlprof.syntax.nodes import calls_in, given_to
+from rlprof.syntax.nodes import calls_in, given_to, reads_of
 from rlprof.syntax.origin import Origin, origin
 
 _writes: Final = files_of(lambda library: library.saving)
@@ -120,7 +120,7 @@ def _saved_bytes(module: SourceModule, function: Function) -> frozenset[int]:
         made = only_value(function, given.id) if isinstance(given, ast.Name) else given
         if not isinstance(made, ast.Call) or full_name(made.func, module.imports) not in _PICKLES:
             continue
-        if isinstance(given, ast.Name) and len(_uses(function, given.id)) > 1:
+        if isinstance(given, ast.Name) and len(reads_of(given.id, ast.walk(function.node))) > 1:
             continue  # Somebody else gets them, too.
         found |= {id(write), id(made)}
     return frozenset(found)
@@ -147,14 +147,6 @@ def _is_whole(opened: ast.Call) -> bool:
         and _WHOLE.fullmatch(each.value)
         for each in given_to(opened)
     )
-
-
-def _uses(function: Function, name: str) -> list[ast.Name]:
-    return [
-        node
-        for node in ast.walk(function.node)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    ]
 
 
 def _opens(node: ast.With) -> bool:

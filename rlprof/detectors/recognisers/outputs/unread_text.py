@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rlprof.syntax.module import Function, SourceModule, Statement, called_name, variables_read
-from rlprof.syntax.nodes import operands_of
+from rlprof.syntax.nodes import declared_elsewhere, operands_of, reads_of
 
 FORMATTERS: Final = frozenset(
     {"str", "repr", "ascii", "format", "join", "array2string", "array_repr", "array_str"}
@@ -70,14 +70,8 @@ def _texts(value: ast.expr, results: _Results) -> Iterator[ast.expr]:
 
 def _is_left(name: str, function: Function, body: Sequence[Statement], results: _Results) -> bool:
     """Tell whether the variable is never read, or only to be returned to callers that drop it."""
-    reads = sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in ast.walk(function.node)
-    )
-    if any(
-        isinstance(statement.node, ast.Global | ast.Nonlocal) and name in statement.node.names
-        for statement in body
-    ):
+    reads = reads_of(name, ast.walk(function.node))
+    if name in declared_elsewhere(statement.node for statement in body):
         return False
     returned = [
         (position, count)
@@ -86,7 +80,7 @@ def _is_left(name: str, function: Function, body: Sequence[Statement], results: 
         for position, part, count in _parts(statement.node.value)
         if isinstance(part, ast.Name) and part.id == name
     ]
-    return len(returned) == reads and all(
+    return len(returned) == len(reads) and all(
         results.are_dropped(function, position, count) for position, count in returned
     )
 

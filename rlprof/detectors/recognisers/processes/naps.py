@@ -124,7 +124,7 @@ def _left_with_room(
     """
     nodes = {node for wait in waits for node in wait.nodes if _puts(node, profile.steady)}
     makers = [activity for activity in profile.activities if activity.is_critical]
-    waited_us = sum(maker.tree.self_cost(node).idle_us for maker in makers for node in nodes)
+    waited_us = sum(maker.tree.cost_of(nodes).idle_us for maker in makers)
     if waited_us < MOSTLY_FOR_ROOM * sum(wait.wall_us for wait in waits):
         return None
     busy = max(dict(wait.on).get(napping.process, 0.0) for wait in waits)
@@ -192,7 +192,7 @@ def _more_at_most(loops: Collection[int], profile: Profile) -> float:
     """
     steady = profile.steady
     trees = [activity.tree for activity in profile.activities if activity.is_critical]
-    waited = sum(tree.self_cost(node).wall_us for tree in trees for node in loops)
+    waited = sum(tree.cost_of(loops).wall_us for tree in trees)
     left = steady.cost_of(loops).wall_us
     side_by_side = max(0, min(waited - left, profile.critical.wall_us - waited))
     queued = sum(
@@ -236,11 +236,10 @@ def delay_of(loops: Collection[int], profile: Profile) -> float:
 
     A busy loop only waits then; what it waits for, others' work, is taken out already.
     """
-    costs = [profile.steady.self_cost(node) for node in loops]
-    wall = sum(cost.wall_us for cost in costs)
-    if not wall or may_wait_for_outside(profile):
+    cost = profile.steady.cost_of(loops)
+    if not cost.wall_us or may_wait_for_outside(profile):
         return 0.0
-    return sum(cost.idle_us for cost in costs) / wall
+    return cost.idle_us / cost.wall_us
 
 
 def may_wait_for_outside(profile: Profile) -> bool:

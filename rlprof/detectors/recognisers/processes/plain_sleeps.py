@@ -18,12 +18,12 @@ def plain_sleep(profile: Profile) -> Finding | None:
     if sleeper is None or any(kinds.get(node) is not WaitKind.SLEEP for node in sleeper.nodes):
         return None
     activity = next(each for each in profile.activities if each.thread == sleeper.thread)
-    asleep_us = sum(activity.tree.self_cost(node).idle_us for node in sleeper.nodes)
+    asleep_us = activity.tree.cost_of(sleeper.nodes).idle_us
     held_up = held_up_by_sleep(activity, asleep_us, profile)
     waited = sleeper.waited_us / profile.critical.wall_us
     if held_up.left is None or waited < LEAST_HELD_UP:
         return None
-    lines = UserLines(activity.tree, profile.sources, profile.started_package)
+    lines = UserLines.of(profile, activity.tree)
     who = "the" if sleeper.is_main else "a thread of the"
     return Finding(
         title=f"a sleep at {short_place(sleeper.line)} leaves others waiting for room",

@@ -123,7 +123,7 @@ def _task(module: SourceModule, line: int) -> _Task | None:
 def _is_lazy(module: SourceModule, line: int, task: _Task) -> bool:
     """Tell whether a generator gives it: whoever takes from that may stop."""
     return any(
-        isinstance(node, ast.GeneratorExp) and any(task.given is part for part in ast.walk(node))
+        isinstance(node, ast.GeneratorExp) and task.given in ast.walk(node)
         for statement in module.statements_at(line)
         for node in statement.walk()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -21,7 +21,7 @@ from rlprof.profile.components import ENVIRONMENT
 from rlprof.source.lines import Line, UserLines, last_name
 from rlprof.syntax.imports import own_name
 from rlprof.syntax.module import PARSED_FILES, Statement, called_name, parse
-from rlprof.syntax.nodes import names_in, nodes_in, targets_of
+from rlprof.syntax.nodes import calls_in, names_in, nodes_in, targets_of
 
 LOADS: Final = frozenset({"load_state_dict", "set_weights", "vector_to_parameters"})
 """Functions that write weights into a network."""
@@ -126,11 +126,8 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
     for activity in activities:
         if activity.is_main:
             continue
-        inside: set[int] = set()
         tree = activity.tree
-        for node in tree.hot_nodes():
-            if tree.nodes[node].parent in inside or serves_queues(tree.frame(node)):
-                inside.add(node)
+        inside = tree.subtrees(tree.topmost(serves_queues))
         us = tree.cost_of(inside).busy_us
         found.all_us += us
         if activity.process in senders:
@@ -142,6 +139,9 @@ def _feeders(activities: Iterable[Activity], senders: set[int]) -> _Feeders:
 _SENDS: Final = frozenset({"put", "put_nowait", "send", "send_bytes"})
 _TAKES: Final = frozenset({"get", "get_nowait", "recv", "recv_bytes"})
 _COPIES: Final = frozenset({"deepcopy", "get_weights", "parameters_to_vector"})
+_GIVE_WEIGHTS: Final = frozenset(
+    {"state_dict", "parameters", "named_parameters", "buffers", "get_weights"}
+)
 _SAVES: Final = frozenset({"save", "dump", "save_checkpoint", "save_model", "log_artifact"})
 """A checkpoint, which is no other process's."""
 
@@ -209,23 +209,25 @@ def _kinds(statements: list[Statement]) -> Iterator[tuple[Statement, str]]:
 def _weight_names(statements: list[Statement]) -> set[str]:
     """Variables made of a model's weights, in the order in which they are made."""
     names: set[str] = set()
+    networks: set[str] = set()
     for statement in statements:
         calls = list(statement.calls())
-        if _copies(calls) or _names_in(statement) & names:
+        if _copies(calls) or _names_in(statement, networks) & names:
             names.update(_targets(statement))
+        if any(map(_copies_a_network, calls)):
+            networks.update(_targets(statement))
     return names
+
+
+def _copies_a_network(call: ast.Call) -> bool:
+    is_copy = called_name(call) == "deepcopy"
+    return is_copy and not any(isinstance(argument, ast.Call) for argument in call.args)
 
 
 def _loaded_names(statements: list[Statement]) -> set[str]:
     """Variables that are loaded into a model."""
-    return {
-        name.id
-        for statement in statements
-        for call in statement.calls()
-        if called_name(call) in LOADS
-        for name in nodes_in(*call.args)
-        if isinstance(name, ast.Name)
-    }
+    calls = (call for statement in statements for call in statement.calls())
+    return names_in(*(given for call in calls if called_name(call) in LOADS for given in call.args))
 
 
 def _copies(calls: list[ast.Call]) -> bool:
@@ -260,18 +262,29 @@ def _is_model(node: ast.expr) -> bool:
 
 
 def _targets(statement: Statement) -> Iterator[str]:
-    for target in targets_of(statement.node):
-        for name in ast.walk(target):
-            if isinstance(name, ast.Name):
-                yield name.id
+    yield from names_in(*targets_of(statement.node))
 
 
-def _names_in(statement: Statement) -> set[str]:
-    """Names that the value of an assignment reads."""
+def _names_in(statement: Statement, networks: Collection[str]) -> set[str]:
+    """Names that the value of an assignment reads; of ``networks`` not those that are asked: an answer is no weights."""
     value = getattr(statement.node, "value", None)
     if not isinstance(statement.node, ast.Assign | ast.AnnAssign) or value is None:
         return set()
-    return names_in(value)
+    asked = {id(name) for call in calls_in(value) for name in _asked(call)}
+    return {
+        node.id
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name) and not (node.id in networks and id(node) in asked)
+    }
+
+
+def _asked(call: ast.Call) -> Iterator[ast.Name]:
+    """Yield ``net`` of ``net(x)`` and ``net.act(x)``, but not of ``net.state_dict()``."""
+    match call.func:
+        case ast.Name() as name:
+            yield name
+        case ast.Attribute(value=ast.Name() as name, attr=method) if method not in _GIVE_WEIGHTS:
+            yield name
 
 
 @dataclass(slots=True)

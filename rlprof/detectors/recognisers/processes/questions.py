@@ -12,7 +12,7 @@ from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.source.lines import UserLines, last_name
 from rlprof.syntax.module import Statement, called_name
-from rlprof.syntax.nodes import given_to
+from rlprof.syntax.nodes import given_to, is_off
 from rlprof.syntax.origin import Origin, origin
 
 MIN_QUESTIONS: Final = 0.005
@@ -56,15 +56,13 @@ def _of_timed_waits(profile: Profile, questions: Iterable[int]) -> Iterator[int]
 
 def _may_wait(asking: ast.Call) -> bool:
     given = given_to(asking)
-    return bool(given) and not any(
-        isinstance(each, ast.Constant) and not each.value for each in given
-    )
+    return bool(given) and not any(map(is_off, given))
 
 
 def _with_statements(
     profile: Profile, questions: Iterable[int]
 ) -> Iterator[tuple[int, Sequence[Statement]]]:
-    lines = UserLines(profile.steady, profile.sources, profile.started_package)
+    lines = UserLines.of(profile)
     for node in questions:
         owner = lines.owner(node)
         if owner != NO_PARENT:
@@ -73,8 +71,7 @@ def _with_statements(
 
 def asked_share(profile: Profile, questions: Iterable[int]) -> float:
     """Their part of the critical time."""
-    asked_us = sum(profile.steady.self_cost(node).wall_us for node in questions)
-    return asked_us / profile.critical.wall_us
+    return profile.steady.cost_of(questions).wall_us / profile.critical.wall_us
 
 
 def questions_between_steps(tree: CallTree, kinds: Mapping[int, WaitKind]) -> set[int]:
