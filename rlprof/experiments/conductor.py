@@ -16,6 +16,7 @@ from rlprof.experiments.planner import PlannerProcess
 from rlprof.experiments.rates import CountLog, Rhythm, StepTotal
 from rlprof.experiments.slot_lengths import LISTEN_POLL_S, slot_lengths
 from rlprof.experiments.trying import TreatmentTry, TryEnd, leave
+from rlprof.experiments.turns import SlotTurns
 from rlprof.model.experiment import Experiment, TryOutcome
 from rlprof.recording.ending import TrainingEnd
 from rlprof.recording.experimenting import AgentOfProcess, Bench
@@ -272,8 +273,7 @@ class Conductor:
             self._number,
             as_bytes([{**part, "counter": self._made.counter} for part in option.parts]),
             self._rhythm,
-            slot_s=lengths.slot_s,
-            lengthens=lengths.lengthens,
+            turns=SlotTurns(lengths.slot_s, lengths.lengthens, lengths.trusted_s),
             # Of several processes nobody knows whose wait for a core holds up whom.
             leaves_queue_out=len(agents) == 1 and not option.changes_load,
             ends_s=min(now_s + lengths.longest_try_s, latest_s),

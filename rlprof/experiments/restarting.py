@@ -6,8 +6,10 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import log
+from itertools import chain
+from math import ceil, log, sqrt
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from rlprof.errors import MeasureError
@@ -16,13 +18,23 @@ from rlprof.experiments.plan import PlannedFinding, PlannedOption
 from rlprof.experiments.turns import FIRST_PAIRS, is_clear, measured_share
 from rlprof.gate.measured_run import MeasuredRun
 from rlprof.gate.program import Counting, Program, Side
-from rlprof.gate.runner import Runner
+from rlprof.gate.runner import PARTS, Runner
 from rlprof.gate.worktrees.check_folder import check_folder
+from rlprof.model.calibration import calibrated
 from rlprof.model.experiment import Experiment, MeasuredShare, TreatmentKind, TryOutcome
 from rlprof.model.finding import Range
 
 TRAINS_S: Final = 16.0
 """Seconds after the first step at which both are ended; each has half of them, also where they do not take turns."""
+
+BETWEEN_RUNS: Final = calibrated(
+    0.05,
+    unit="logarithm of the ratio of two rates",
+    source="benchmarks/mutants.py, seeds 18 (8 programs) and 21 (14), two pairs in turns each on a quiet machine: the logarithms of two ratios lie 0.085 "
+    "apart in nine of ten, which is 0.06 for one of them; rates of 3 s each, where runs here have twice as much",
+    date="2026-11-30",
+)
+"""By which one pair of runs may be off as a whole, in nine of ten: what parts of its time do not tell by their differences."""
 
 _TIMEOUT_S: Final = 120.0
 """For such a run to come to its first steps."""
@@ -35,6 +47,45 @@ VARIABLE: Final = "RLPROF_RESTART"
 
 TOLD: Final = "RLPROF_RESTART_TOLD"
 """Names the file that they make where there is something to treat."""
+
+
+@dataclass
+class _PairsOfRuns:
+    """What pairs of runs say of a treatment."""
+
+    ratios: list[list[float]] = field(default_factory=list)
+    """The logarithm of the treated over the untreated rate, of each pair: of parts of its time, or of all of it where these have no rates."""
+
+    def add(self, without: MeasuredRun, treated: MeasuredRun) -> None:
+        assert without.sps is not None
+        assert treated.sps is not None
+        parts = [
+            log(with_it / as_it_is)
+            for as_it_is, with_it in zip(without.sps_of_parts, treated.sps_of_parts, strict=True)
+            if as_it_is and with_it
+        ]
+        self.ratios.append(parts or [log(treated.sps.median / without.sps.median)])
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.ratios))
+
+    @property
+    def least(self) -> int:
+        """Pairs of runs that an interval takes, if the others are as the first."""
+        return ceil(FIRST_PAIRS / len(self.ratios[0]))
+
+    @property
+    def measured(self) -> MeasuredShare | None:
+        # Runs that are no more than one pair each tell by themselves how far apart they are.
+        runs = len(self.ratios)
+        further = BETWEEN_RUNS / sqrt(runs) if self.count > runs else 0.0
+        return measured_share([*chain(*self.ratios)], further)
+
+    @property
+    def are_enough(self) -> bool:
+        measured = self.measured
+        return measured is not None and measured.high - measured.low <= WIDTH
 
 
 @dataclass
@@ -67,7 +118,7 @@ class RestartTries:
         self, planned: PlannedFinding, option: PlannedOption, ends_s: float, folder: Path
     ) -> Experiment:
         begun_s = time.monotonic()
-        ratios: list[float] = []
+        pairs = _PairsOfRuns()
         why = why_none = ""
         runner = Runner(
             folder,
@@ -78,23 +129,21 @@ class RestartTries:
         reached = folder / "reached"
         base = self._program(Side.BASE, {})
         head = self._program(Side.HEAD, {VARIABLE: option.restart, TOLD: str(reached)})
-        while not _is_enough(ratios) and time.monotonic() < ends_s:
+        while not pairs.are_enough and time.monotonic() < ends_s:
             try:
-                without, treated = self._pair(runner, base, head, len(ratios) + 1)
+                without, treated = self._pair(runner, base, head, len(pairs.ratios) + 1)
             except MeasureError as error:
                 why = error.message.splitlines()[0]
                 break
             if not reached.exists():
                 break
-            assert without.sps is not None
-            assert treated.sps is not None
-            ratios.append(log(treated.sps.median / without.sps.median))
-            self.tell(words.pair_of_runs(len(ratios), ratios[-1]))
-            pair_s = (time.monotonic() - begun_s) / len(ratios)
-            if begun_s + FIRST_PAIRS * pair_s > ends_s:
-                why_none = words.too_few_pairs(pair_s, FIRST_PAIRS)
+            pairs.add(without, treated)
+            self.tell(words.pair_of_runs(len(pairs.ratios), median(pairs.ratios[-1])))
+            pair_s = (time.monotonic() - begun_s) / len(pairs.ratios)
+            if begun_s + pairs.least * pair_s > ends_s:
+                why_none = words.too_few_pairs(pair_s, pairs.least)
                 break
-        measured = measured_share(ratios)
+        measured = pairs.measured
         return Experiment(
             finding=planned.finding,
             file=planned.file,
@@ -105,8 +154,8 @@ class RestartTries:
             outcome=_outcome(measured, why, was_reached=reached.exists()),
             predicted=Range(planned.low, planned.high),
             measured=None if why else measured,
-            pairs=len(ratios),
-            slot_s=TRAINS_S / 2,
+            pairs=pairs.count,
+            slot_s=TRAINS_S / 2 if self.uses_gpu else TRAINS_S / 2 / PARTS,
             seconds=time.monotonic() - begun_s,
             note=why or why_none or self._note(was_reached=reached.exists()),
         )
@@ -135,11 +184,6 @@ class RestartTries:
             environment={**os.environ, **more},
             name="treated" if more else "as it is",
         )
-
-
-def _is_enough(ratios: Sequence[float]) -> bool:
-    measured = measured_share(ratios)
-    return measured is not None and measured.high - measured.low <= WIDTH
 
 
 def _outcome(measured: MeasuredShare | None, why: str, *, was_reached: bool) -> TryOutcome:

@@ -11,7 +11,8 @@ UNITS: Final = 10
 """Units of work in a slot, at least."""
 
 FED_SLOT_S: Final = 2.0
-"""Shortest slot where processes feed each other: what is in their buffers belongs to the slot before."""
+"""Shortest slot that is believed by itself where processes feed each other: what is in their buffers belongs to the slot before. The first slots
+last half as long, and count where these agree with them."""
 
 SHORT_CYCLE_S: Final = 1.0
 """A cycle that is shorter goes into a slot several times."""
@@ -42,6 +43,8 @@ class SlotLengths(NamedTuple):
     """Length of its first slots."""
     lengthens: bool
     """True if slots of twice the length are compared with them."""
+    trusted_s: float
+    """Length from which on slots are believed where they say that nothing is gained."""
     longest_try_s: float
     poll_s: float
     """Time between two reads of the counts."""
@@ -56,6 +59,7 @@ def slot_lengths(rhythm: Rhythm, processes: int) -> SlotLengths:
     return SlotLengths(
         slot_s,
         lengthens,
+        trusted_s=max(slot_s, FED_SLOT_S) if lengthens and processes > 1 else slot_s,
         longest_try_s=max(LONGEST_TRY_S, most * slot_s),
         poll_s=(FINE_POLL if is_fine else POLL) * slot_s,
     )
@@ -66,4 +70,4 @@ def _slot_s(rhythm: Rhythm, processes: int) -> float:
         cycles = max(1, round(SHORT_CYCLE_S / rhythm.unit_s))
         # Less, for a slot ends with the first cycle that ends after it.
         return (cycles - 0.5) * rhythm.unit_s
-    return max(FED_SLOT_S if processes > 1 else SHORTEST_SLOT_S, UNITS * rhythm.unit_s)
+    return max(FED_SLOT_S / 2 if processes > 1 else SHORTEST_SLOT_S, UNITS * rhythm.unit_s)

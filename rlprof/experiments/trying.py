@@ -54,15 +54,14 @@ class TreatmentTry:
         data: bytes,
         rhythm: Rhythm,
         *,
-        slot_s: float,
-        lengthens: bool,
+        turns: SlotTurns,
         leaves_queue_out: bool,
         ends_s: float,
         latest_s: float,
         begun_s: float,
     ) -> None:
         """``ends_s``: when it ends if there are pairs enough for an interval by then; ``latest_s``: in any case."""
-        self.turns = SlotTurns(slot_s, lengthens=lengthens)
+        self.turns = turns
         self.begun_s = begun_s
         self._number, self._data = number, data
         self._rhythm = rhythm

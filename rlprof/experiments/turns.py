@@ -50,6 +50,8 @@ class SlotTurns:
     """Length of the first slots."""
     lengthens: bool = True
     """True if slots of twice the length are compared with them; not where they are as long as there is time for."""
+    trusted_s: float = 0.0
+    """Length that slots have before they may say that nothing is gained: in shorter ones a program may live on what others have put into its buffers."""
     _ratios: dict[float, list[float]] = field(default_factory=dict)
     """The logarithm of the rate with over the rate without the treatment, of each pair, by the length of its slots."""
     _half: float | None = None
@@ -123,15 +125,22 @@ class SlotTurns:
     @property
     def _is_nothing(self) -> bool:
         measured = self.measured
-        return is_clear(measured) and measured is not None and measured.high < NOTHING
+        if measured is None or self.longest_s < self.trusted_s:
+            return False
+        return is_clear(measured) and measured.high < NOTHING
 
 
-def measured_share(ratios: Sequence[float]) -> MeasuredShare | None:
-    """The saved share from the logarithm of treated over untreated rate of each pair; None where they are too few for bounds."""
+def measured_share(ratios: Sequence[float], further: float = 0.0) -> MeasuredShare | None:
+    """The saved share from the logarithm of treated over untreated rate of each pair; None where they are too few for bounds.
+
+    Bounds are moved ``further`` apart, each by as much of that logarithm, for what the pairs have in common.
+    """
     if len(ratios) < FIRST_PAIRS:
         return None
     shift = paired_shift(ratios, ERROR)
-    return MeasuredShare(_saved(shift.middle), _saved(shift.low), _saved(shift.high))
+    return MeasuredShare(
+        _saved(shift.middle), _saved(shift.low - further), _saved(shift.high + further)
+    )
 
 
 def is_clear(measured: MeasuredShare | None) -> bool:

@@ -58,6 +58,8 @@ class MeasuredRun:
     """None where the sides are no working trees of one repository."""
     waiting: float = 0.0
     """Part of its turns in which it waited for something else than a CPU; 0 where it took no turns."""
+    sps_of_parts: tuple[float | None, ...] = ()
+    """Rates of equal parts of the time in which both took turns, None where no steps were told of one; empty where they took no turns."""
 
     @property
     def steps(self) -> float:

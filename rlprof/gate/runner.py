@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from rlprof.errors import MeasureError
-from rlprof.gate.measured_run import MeasuredRun, measured
+from rlprof.gate.measured_run import MeasuredRun, SteadyWindow, measured
 from rlprof.gate.planned_run import PlannedRun, RunAnswer, command_for
 from rlprof.gate.processes import ProcessSession, ended_without_a_word, last_lines, read_answer
 from rlprof.gate.program import Counting, Program
@@ -232,6 +232,9 @@ Run = tuple[MeasuredRun, TurnsTaken]
 _MOST_IDLE: Final = 0.05
 """Part of the turns that may pass in waiting alone."""
 
+PARTS: Final = 5
+"""Equal parts of their time whose rates are told, too: with as many pairs an interval begins to hold."""
+
 
 def in_own_turns(first: Run, second: Run) -> tuple[MeasuredRun, MeasuredRun]:
     """Both runs, with a rate, as if the turns of the other had not been.
@@ -256,22 +259,32 @@ def _alone(its: Run, start: float, end: float) -> MeasuredRun:
     """With the rate of its own turns in the whole windows between two times."""
     run, taken = its
     assert run.sps is not None, "without a rate runs take no turns"
-    steps = active_s = 0.0
-    for window in run.steady:
-        if start <= window.start and window.end <= end:
-            steps += window.steps
-            active_s += taken.active_in(window.start, window.end)
-    if not steps or not active_s:
+    whole = [window for window in run.steady if start <= window.start and window.end <= end]
+    rate = _rate(whole, taken)
+    if rate is None:
         raise _never_together()
     if taken.idle_in(start, end) > _MOST_IDLE:
         raise _waits_too_long(run)
-    rate = steps / active_s
+    parts: list[list[SteadyWindow]] = [[] for _ in range(PARTS)]
+    for window in whole:
+        middle = (window.start + window.end) / 2
+        parts[int(PARTS * (middle - start) / (end - start))].append(window)
     return replace(
         run,
         sps=Interval(*(rate * sps / run.sps.median for sps in run.sps)),
         wall_s=run.wall_s * taken.share,
         waiting=taken.waiting_in(start, end),
+        sps_of_parts=tuple(_rate(part, taken) for part in parts),
     )
+
+
+def _rate(windows: Iterable[SteadyWindow], taken: TurnsTaken) -> float | None:
+    """Steps per second of its own turns; None where there are none."""
+    steps = active_s = 0.0
+    for window in windows:
+        steps += window.steps
+        active_s += taken.active_in(window.start, window.end)
+    return steps / active_s if steps and active_s else None
 
 
 def _refuse_gpu(run: MeasuredRun) -> None:

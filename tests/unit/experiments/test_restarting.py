@@ -17,6 +17,7 @@ from rlprof.experiments.plan import PlannedFinding, PlannedOption
 from rlprof.experiments.restarting import TOLD, TRAINS_S, VARIABLE, RestartTries
 from rlprof.experiments.turns import FIRST_PAIRS
 from rlprof.gate.program import Program, Side
+from rlprof.gate.runner import PARTS
 from rlprof.model.experiment import TreatmentKind, TryOutcome
 
 PAIR_S = 32.0
@@ -30,9 +31,13 @@ def a_finding(name: str = "ipc-per-step") -> PlannedFinding:
 
 
 class World:
-    """Pairs of runs, each of half a minute; ``ratio`` tells how much faster the treated one is, by the number of the pair."""
+    """Pairs of runs, each of half a minute; ``ratio`` tells how much faster the treated one is, by the number of the pair.
 
-    def __init__(self, ratio: Callable[[int], float]) -> None:
+    ``parts`` tells how fast the treated one is in parts of its time, beside its mean rate.
+    """
+
+    def __init__(self, ratio: Callable[[int], float], parts: tuple[float, ...] = ()) -> None:
+        self.parts = parts
         self.now_s = 50.0
         self.pairs: list[tuple[Program, Program]] = []
         self.alone: list[Side] = []
@@ -53,7 +58,12 @@ class World:
             self._treat(program)
         self.now_s += PAIR_S / 2
         ratio = self._ratio(pair) if program.side is Side.HEAD else 1.0
-        return SimpleNamespace(sps=SimpleNamespace(median=100.0 * ratio))
+        return self._run(100.0 * ratio)
+
+    def _run(self, rate: float, parts: tuple[float, ...] = ()) -> Any:
+        return SimpleNamespace(
+            sps=SimpleNamespace(median=rate), sps_of_parts=tuple(rate * part for part in parts)
+        )
 
     def _treat(self, head: Program) -> None:
         if self.has_something_to_treat:
@@ -64,9 +74,8 @@ class World:
         self._treat(head)
         self.now_s += PAIR_S
         ratio = self._ratio(pair)
-        return tuple(
-            SimpleNamespace(sps=SimpleNamespace(median=rate)) for rate in (100.0, 100.0 * ratio)
-        )
+        evenly = (1.0,) * len(self.parts)
+        return self._run(100.0, evenly), self._run(100.0 * ratio, self.parts)
 
 
 @pytest.fixture
@@ -96,7 +105,7 @@ def test_pairs_of_runs_tell_what_it_saves(play):
     assert (experiment.finding, experiment.treatment) == ("ipc-per-step", "environments-in-process")
     assert experiment.measured == pytest.approx((0.5, 0.5, 0.5))
     assert experiment.predicted == (0.2, 0.6)
-    assert (experiment.pairs, experiment.slot_s) == (FIRST_PAIRS, TRAINS_S / 2)
+    assert (experiment.pairs, experiment.slot_s) == (FIRST_PAIRS, TRAINS_S / 2 / PARTS)
     assert experiment.seconds == FIRST_PAIRS * PAIR_S
     assert experiment.note == "by runs that took turns"
     assert told == [
@@ -105,6 +114,24 @@ def test_pairs_of_runs_tell_what_it_saves(play):
         "ipc-per-step: 2.00× (2.00× to 2.00×), 5 pairs in 160 s; samples told 1.25× to 2.50× "
         "(by runs that took turns)",
     ]
+
+
+def test_parts_of_one_pair_of_runs_are_pairs_and_runs_may_be_off_as_a_whole(play):
+    tries, told = play(World(lambda _: 2.0, parts=(1.0,) * PARTS))
+
+    (experiment,) = tries.experiments
+    assert (experiment.pairs, experiment.seconds) == (PARTS, PAIR_S)
+    assert experiment.measured is not None
+    assert experiment.measured.median == pytest.approx(0.5)
+    assert log(experiment.measured.high / experiment.measured.low) > 0
+    assert told[1] == "  pair 1: 2.00× as fast treated"
+
+
+def test_where_parts_differ_there_are_more_pairs_of_runs(play):
+    tries, _ = play(World(lambda _: 2.0, parts=(0.8, 1.25, 1.0, 0.9, 1.1)))
+
+    (experiment,) = tries.experiments
+    assert experiment.pairs >= 2 * PARTS
 
 
 def test_one_run_is_as_it_is_and_the_other_is_told_what_to_change(play):

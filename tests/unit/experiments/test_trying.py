@@ -16,6 +16,7 @@ from rlprof.experiments.trying import (
     TryEnd,
     leave,
 )
+from rlprof.experiments.turns import SlotTurns
 from rlprof.model.experiment import TryOutcome
 from rlprof.recording.mailboxes.treatment_desk import TreatmentState
 from tests.treated_processes import Never, Process, agents
@@ -37,7 +38,7 @@ class Training:
     def tries(
         self, *, ends_after_s: float = 60.0, latest_after_s: float | None = None, **more: Any
     ) -> tuple[TryEnd, TreatmentTry]:
-        settings = {"slot_s": 0.4, "lengthens": True, "leaves_queue_out": False} | more
+        settings = {"turns": SlotTurns(0.4), "leaves_queue_out": False} | more
         begun_s = self.now_s
         trying = TreatmentTry(
             3,
@@ -90,7 +91,7 @@ def test_a_treatment_that_saves_nothing_is_soon_known_to():
 @pytest.mark.parametrize(("latest_after_s", "pairs"), [(7.0, 3), (30.0, 5)])
 def test_it_goes_on_until_there_are_pairs_enough_but_not_for_ever(latest_after_s, pairs):
     ended, trying = Training(Process()).tries(
-        slot_s=1.0, lengthens=False, ends_after_s=7.0, latest_after_s=latest_after_s
+        turns=SlotTurns(1.0, lengthens=False), ends_after_s=7.0, latest_after_s=latest_after_s
     )
 
     assert trying.turns.pairs == pairs
@@ -313,8 +314,7 @@ class Cycles(Training):
             3,
             b"parts",
             rhythm,
-            slot_s=0.5,
-            lengthens=False,
+            turns=SlotTurns(0.5, lengthens=False),
             leaves_queue_out=False,
             ends_s=begun_s + 60,
             latest_s=begun_s + 60,

@@ -23,10 +23,14 @@ from rlprof.experiments.turns import (
 
 
 def measure(
-    rate: Callable[[Slot, int], float | None], *, lengthens: bool = True, most: int = 60
+    rate: Callable[[Slot, int], float | None],
+    *,
+    lengthens: bool = True,
+    trusted_s: float = 0.0,
+    most: int = 60,
 ) -> SlotTurns:
     """SlotTurns until there are enough; ``rate`` is told the slot and its number."""
-    turns = SlotTurns(0.5, lengthens=lengthens)
+    turns = SlotTurns(0.5, lengthens, trusted_s)
     for number in range(most):
         turns.add(rate(turns.next(), number))
         if turns.is_enough:
@@ -79,6 +83,16 @@ def test_where_nothing_is_gained_no_longer_slots_are_asked_for():
 
     assert turns.is_enough
     assert (turns.pairs, turns.longest_s) == (FIRST_PAIRS, 0.5)
+
+
+def test_short_slots_that_live_on_buffers_do_not_say_that_nothing_is_gained():
+    def fed(slot: Slot, _: int) -> float:
+        return 200.0 if slot.is_on and slot.length_s > 0.5 else 100.0
+
+    assert measure(fed).measured == (0.0, 0.0, 0.0)
+    turns = measure(fed, trusted_s=1.0)
+    assert turns.is_enough
+    assert turns.measured == pytest.approx((0.5, 0.5, 0.5))
 
 
 def test_a_gain_is_looked_at_in_slots_of_twice_the_length():

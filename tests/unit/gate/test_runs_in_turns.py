@@ -10,7 +10,7 @@ import pytest
 from rlprof.errors import MeasureError
 from rlprof.gate.measured_run import MeasuredRun, SteadyWindow
 from rlprof.gate.program import Side
-from rlprof.gate.runner import in_own_turns
+from rlprof.gate.runner import PARTS, in_own_turns
 from rlprof.gate.turns import Turn, TurnsTaken
 from tests.check_factory import a_measured_run
 
@@ -70,6 +70,28 @@ def test_only_the_time_counts_in_which_both_were_steady():
     )
 
     assert rate(head) == pytest.approx(rate(base), rel=0.01)
+
+
+def test_parts_of_the_time_have_rates_of_their_own():
+    # Slower and slower.
+    slowing = tuple(SteadyWindow(start, start + 1, steps=100 - 5 * start) for start in range(2, 12))
+
+    base, head = in_own_turns(
+        (a_run(Side.BASE, windows(2, 12, steps=50)), turns(0.0, 12.0)),
+        (a_run(Side.HEAD, slowing), turns(0.1, 12.1)),
+    )
+
+    assert base.sps_of_parts == pytest.approx((100.0,) * PARTS, rel=0.01)
+    assert head.sps_of_parts == pytest.approx((175, 155, 135, 115, 95), rel=0.01)
+
+
+def test_a_part_without_a_window_has_no_rate():
+    base, _ = in_own_turns(
+        (a_run(Side.BASE, windows(2, 5, steps=50)), turns(0.0, 12.0)),
+        (a_run(Side.HEAD, windows(2, 5, steps=50)), turns(0.1, 12.1)),
+    )
+
+    assert base.sps_of_parts.count(None) == PARTS - 3
 
 
 def test_turns_of_unequal_length_are_no_advantage():
