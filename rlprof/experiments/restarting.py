@@ -50,7 +50,7 @@ TOLD: Final = "RLPROF_RESTART_TOLD"
 
 
 @dataclass
-class _PairsOfRuns:
+class _RunRatios:
     """What pairs of runs say of a treatment."""
 
     ratios: list[list[float]] = field(default_factory=list)
@@ -118,7 +118,7 @@ class RestartTries:
         self, planned: PlannedFinding, option: PlannedOption, ends_s: float, folder: Path
     ) -> Experiment:
         begun_s = time.monotonic()
-        pairs = _PairsOfRuns()
+        pairs = _RunRatios()
         why = why_none = ""
         runner = Runner(
             folder,
