@@ -20,7 +20,7 @@ from rlprof.model.calltree import CallTree
 from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import PhaseKind, Profile
 from rlprof.model.recording import NO_PARENT
-from rlprof.source.lines import Line, UserLines
+from rlprof.source.lines import Line, UserLines, added_up, heaviest_line
 from rlprof.syntax.origin import is_import_machinery
 from rlprof.units import duration, percent
 
@@ -79,14 +79,6 @@ class _StartUp:
         """The lines of what takes longest."""
         return self.importing if self.is_led_by_imports else self.setting_up
 
-    @property
-    def lines(self) -> dict[Line, float]:
-        """All of them; one that does both stands once."""
-        lines = defaultdict(float, self.importing)
-        for line, us in self.setting_up.items():
-            lines[line] += us
-        return lines
-
 
 def detect(profile: Profile) -> Iterable[Finding]:
     wall = profile.run.wall_us
@@ -120,10 +112,12 @@ def detect(profile: Profile) -> Iterable[Finding]:
 
 def _locations(found: _StartUp, lines: UserLines, wall_us: int) -> tuple[Location, ...]:
     """Return the heaviest, but first of all that of which the title tells."""
-    ranked = lines.locations(found.lines, wall_us)
-    first = lines.locations(found.leading, wall_us)[:1]
-    place = [(each.file, each.line) for each in first]
-    return tuple(sorted(ranked, key=lambda each: (each.file, each.line) not in place))[:SHOWN_LINES]
+    leading = heaviest_line(found.leading) if found.leading else None
+    both = added_up((found.importing, found.setting_up))
+    ranked = lines.locations(both, wall_us)
+    return tuple(
+        sorted(ranked, key=lambda each: Line(each.file, each.line, each.function) != leading)
+    )[:SHOWN_LINES]
 
 
 class _Import(NamedTuple):

@@ -30,7 +30,7 @@ TRAINS_S: Final = 16.0
 BETWEEN_RUNS: Final = calibrated(
     0.05,
     unit="logarithm of the ratio of two rates",
-    source="benchmarks/mutants.py, seeds 18 (8 programs) and 21 (14), two pairs in turns each on a quiet machine: the logarithms of two ratios lie 0.085 "
+    source="benchmarks/mutants.py, seeds 18 (8 programs) and 21 (14), two pairs in turns each on a quiet machine, by hand from what --json keeps: the logarithms of two ratios lie 0.085 "
     "apart in nine of ten, which is 0.06 for one of them; rates of 3 s each, where runs here have twice as much",
     date="2026-11-30",
 )
@@ -71,6 +71,10 @@ class _RunRatios:
         return sum(map(len, self.ratios))
 
     @property
+    def are_parts(self) -> bool:
+        return self.count > len(self.ratios)
+
+    @property
     def least(self) -> int:
         """Pairs of runs that an interval takes, if the others are as the first."""
         return ceil(FIRST_PAIRS / len(self.ratios[0]))
@@ -78,8 +82,7 @@ class _RunRatios:
     @property
     def measured(self) -> MeasuredShare | None:
         # Runs that are no more than one pair each tell by themselves how far apart they are.
-        runs = len(self.ratios)
-        further = BETWEEN_RUNS / sqrt(runs) if self.count > runs else 0.0
+        further = BETWEEN_RUNS / sqrt(len(self.ratios)) if self.are_parts else 0.0
         return measured_share([*chain(*self.ratios)], further)
 
     @property
@@ -155,7 +158,7 @@ class RestartTries:
             predicted=Range(planned.low, planned.high),
             measured=None if why else measured,
             pairs=pairs.count,
-            slot_s=TRAINS_S / 2 if self.uses_gpu else TRAINS_S / 2 / PARTS,
+            slot_s=TRAINS_S / 2 / (PARTS if pairs.are_parts else 1),
             seconds=time.monotonic() - begun_s,
             note=why or why_none or self._note(was_reached=reached.exists()),
         )

@@ -14,7 +14,7 @@ from rlprof.errors import exit_code_of_signal
 from rlprof.history.rows import HistoryRow, read_row
 from rlprof.model.crash import Crash, DeadWorker
 from rlprof.model.profile import PhaseKind
-from rlprof.model.recording import Recording
+from rlprof.model.recording import Note, Recording
 from rlprof.model.report import Report
 from rlprof.report.build import build_report, is_worth_keeping
 from rlprof.report.wording import unglued
@@ -228,6 +228,16 @@ def test_a_crash_before_anything_was_steady_leaves_no_advice():
 
     assert not is_worth_keeping(report)
     assert (report.findings, report.also_seen) == ((), ())
+
+
+def test_an_early_crash_keeps_the_remark_on_time_that_was_left_out():
+    recording = a_training(steps=0, steady_s=3.0).with_run(exit_code=1).recording()
+    paused = Note("info", "run-paused", "The run stood still for 9 s.")
+    other = Note("info", "detector-skipped", "Left out.")
+
+    report = build_report(replace(recording, notes=(*recording.notes, paused, other)))
+
+    assert [note.slug for note in report.notes if note.level == "info"] == ["run-paused"]
 
 
 def test_what_came_after_the_start_of_an_early_crash_is_not_called_steady():

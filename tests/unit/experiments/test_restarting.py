@@ -14,7 +14,7 @@ import pytest
 from rlprof.errors import MeasureError
 from rlprof.experiments import restarting
 from rlprof.experiments.plan import PlannedFinding, PlannedOption
-from rlprof.experiments.restarting import TOLD, TRAINS_S, VARIABLE, RestartTries
+from rlprof.experiments.restarting import BETWEEN_RUNS, TOLD, TRAINS_S, VARIABLE, RestartTries
 from rlprof.experiments.turns import FIRST_PAIRS
 from rlprof.gate.program import Program, Side
 from rlprof.gate.runner import PARTS
@@ -105,7 +105,7 @@ def test_pairs_of_runs_tell_what_it_saves(play):
     assert (experiment.finding, experiment.treatment) == ("ipc-per-step", "environments-in-process")
     assert experiment.measured == pytest.approx((0.5, 0.5, 0.5))
     assert experiment.predicted == (0.2, 0.6)
-    assert (experiment.pairs, experiment.slot_s) == (FIRST_PAIRS, TRAINS_S / 2 / PARTS)
+    assert (experiment.pairs, experiment.slot_s) == (FIRST_PAIRS, TRAINS_S / 2)
     assert experiment.seconds == FIRST_PAIRS * PAIR_S
     assert experiment.note == "by runs that took turns"
     assert told == [
@@ -122,8 +122,10 @@ def test_parts_of_one_pair_of_runs_are_pairs_and_runs_may_be_off_as_a_whole(play
     (experiment,) = tries.experiments
     assert (experiment.pairs, experiment.seconds) == (PARTS, PAIR_S)
     assert experiment.measured is not None
-    assert experiment.measured.median == pytest.approx(0.5)
-    assert log(experiment.measured.high / experiment.measured.low) > 0
+    assert experiment.measured == pytest.approx(
+        (0.5, 1 - 0.5 * exp(BETWEEN_RUNS), 1 - 0.5 * exp(-BETWEEN_RUNS))
+    )
+    assert experiment.slot_s == TRAINS_S / 2 / PARTS
     assert told[1] == "  pair 1: 2.00× as fast treated"
 
 

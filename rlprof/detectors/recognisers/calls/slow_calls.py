@@ -323,9 +323,8 @@ class SlowCalls(SteadySearch):
                 continue
             place = (frame.file, frame.line)
             if place not in found:
-                found[place] = next(
-                    self._slow_lines.at(frame),
-                    searched_by_time(tree, self.lines, self.values, frame),
+                found[place] = next(self._slow_lines.at(frame), None) or searched_by_time(
+                    tree, self.lines, self.values, frame
                 )
             done = found[place]
             if done is None:

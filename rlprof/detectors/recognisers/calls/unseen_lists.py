@@ -38,7 +38,7 @@ def searched_by_time(
         return None
     (statement,) = statements
     searched = list(_searched(statement))
-    if len(searched) != 1 or any(True for _ in statement.calls()):
+    if len(searched) != 1 or [*statement.calls()]:
         return None
     known = values.of(frame.file, statement)
     if value_of(searched[0], known) is not None or not _is_a_list(searched[0], statement, module):
