@@ -51,7 +51,7 @@ TOLD: Final = "RLPROF_RESTART_TOLD"
 
 @dataclass
 class _RunRatios:
-    """What pairs of runs say of a treatment."""
+    """Ratios of the rates of pairs of runs, and what they say of a treatment."""
 
     ratios: list[list[float]] = field(default_factory=list)
     """The logarithm of the treated over the untreated rate, of each pair: of parts of its time, or of all of it where these have no rates."""

@@ -338,7 +338,7 @@ def _begins_at_zero(call: ast.Call, known: Mapping[str, Value], function: Functi
 
 
 def _beside_the_first(call: ast.Call) -> list[ast.expr]:
-    """What a network is given beside the sequence."""
+    """Return what a network is given beside the sequence."""
     return [*call.args[1:], *(keyword.value for keyword in call.keywords)]
 
 
