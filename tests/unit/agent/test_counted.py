@@ -20,7 +20,7 @@ import pytest
 
 from rlprof.agent.inject.rlprof_agent import counters, layout
 from rlprof.agent.inject.rlprof_agent.counted import (
-    calls,
+    call_marks,
     custom,
     dm_envs,
     dressing,
@@ -36,19 +36,19 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     torchrl_envs,
     tqdm_bars,
 )
-from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
+from rlprof.agent.inject.rlprof_agent.counted.class_methods import count_methods
 from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
 
 
 @pytest.fixture(autouse=True)
 def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
-    monkeypatch.setattr(gymnasium_envs, "_env_methods", [])
-    monkeypatch.setattr(pufferlib_envs, "_is_worker", [False])
+    monkeypatch.setattr(call_marks, "_marks", {})
+    monkeypatch.setattr(call_marks, "_of_codes", {})
 
 
 def counts() -> dict[str, int]:
+    call_marks.add_what_is_left()
     return {name: each.cell[0] for name, each in counters._counters.items() if each.cell[0]}
 
 

@@ -47,6 +47,11 @@ class _ProbeOfNow:
             probe.step_back()
 
 
+def are_writes_heard() -> bool:
+    """Tell whether the program has an audit hook, which is told when the code of a function is changed."""
+    return _is_audited[0]
+
+
 def install(probe: ProbeGetter) -> None:
     """``probe()`` returns this process's probe or None."""
     _probe.append(probe)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from ..counters import EventCounter
 
+_within: set[int] = set()
+"""Threads that are in a call which reads a whole path or tree."""
+
 _GET = ("self", "key", "default_value")
 """Arguments of ``DictConfig.get``, the last of which may be left out."""
 
@@ -62,7 +65,7 @@ def count_config_dicts(module: ModuleType) -> None:
 
 def _looked_up(original: Any, counter: EventCounter) -> Any:
     """For Python's own look-ups."""
-    thread, within = get_ident, counter.others
+    thread, within = get_ident, _within
 
     def counted(self: Any, key: Any) -> Any:
         try:
@@ -80,7 +83,7 @@ def _looked_up(original: Any, counter: EventCounter) -> Any:
 
 
 def _got(original: Any, counter: EventCounter) -> Any:
-    thread, within = get_ident, counter.others
+    thread, within = get_ident, _within
 
     def counted(self: Any, key: Any, default_value: Any = None) -> Any:
         try:
@@ -97,7 +100,7 @@ def _got(original: Any, counter: EventCounter) -> Any:
 
 def _gone_through(original: Any, counter: EventCounter) -> Any:
     """Each item that it will yield is one."""
-    thread, within = get_ident, counter.others
+    thread, within = get_ident, _within
 
     def counted(self: Any) -> Any:
         try:
@@ -116,7 +119,7 @@ def _gone_through(original: Any, counter: EventCounter) -> Any:
 
 def _called(original: Any, counter: EventCounter) -> Any:
     """For any call; what is read within it does not count."""
-    thread, within = get_ident, counter.others
+    thread, within = get_ident, _within
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         me = thread()
