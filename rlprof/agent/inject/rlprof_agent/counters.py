@@ -112,6 +112,12 @@ class EventCounter:
         number = id(kind)
         self._of_classes[number] = size, ref(kind, partial(self._of_classes.pop, number))
 
+    def __reduce__(self) -> Any:
+        """Hooks of torch's go along where a program's class of optimizers is pickled by value; there they count for nobody."""
+        from types import SimpleNamespace
+
+        return SimpleNamespace, (), {"cell": [0]}
+
 
 def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:
     """The counter ``name``. ``size_of(object)`` says what a call of that object's method counts

@@ -1,8 +1,9 @@
 """Calls of the program's functions, counted by a mark in the code of each (:mod:`marked_code`).
 
 A mark goes through an iterator at each call, and looks at one call of many, once in some milliseconds: whether it is made by another one that counts,
-and for how many it counts. All calls since the last look are taken to be of that kind, so that the number from one look to the next is drawn:
-no rhythm of the program's may hide between two. A function that is only ever the outermost, as nearly all are, is counted to the call.
+and what it counts for. All calls since the last look are taken to be of that kind. Where a look finds another kind than the one before, a row of
+calls is looked at one by one: of a class of wrappers that stand in each other one call of two or three is the outermost, and that is their share
+from there on.
 """
 
 from __future__ import annotations
@@ -22,20 +23,25 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any, Callable, Optional
 
-    Told = tuple[Optional[Any], int]
-    """The counter that a call counts in, or None, and for how many."""
+    Told = tuple[Any, int]
+    """The counter that a call counts in, and for how many."""
     Kind = Callable[[FrameType, Any], Told]
     """Tells it by the frame of the call and its first argument."""
 
 NOT_AT_ALL: Told = (None, 0)
+"""Told by its identity."""
 _MOST, _SPARE = 4096, 64
 """Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
 _TICKS = [True] * _MOST + [False] * _SPARE
 _ALL = len(_TICKS)
 _LOOK_EVERY_NS = 4_000_000
 """Time from one look to the next. One takes 2 to 4 µs: 0.1 % of the time (``benchmarks/marked_calls.py``)."""
-_FIRST = 256
-"""Calls of each function that are all looked at: short programs, and the first episodes, are counted to the call."""
+_ROW, _NEXT_ROW = 256, 64
+"""Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
+and again where there are several kinds.
+"""
+_LOOKS_TO_A_ROW = 64
+"""Looks from one of these to the next."""
 _GROWS = 4
 """Times as many calls as before from one look to the next, at most: a program may rest in between."""
 _MOST_OF_A_CODE = 8
@@ -46,6 +52,8 @@ _marks: dict[int, Mark] = {}
 """By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
 _of_codes: dict[int, list[Mark]] = {}
 """By the number of the program's own code."""
+_called: list[Mark] = []
+"""Those of functions that were called."""
 _are_quiet = [False]
 """True while an instrument of the program's is on: no mark looks, for that is a call which it would show."""
 
@@ -53,24 +61,50 @@ _are_quiet = [False]
 class Mark:
     """Counts the calls of functions that have its code. Called with the first argument of one, it looks at that call."""
 
-    __slots__ = ("_drawn", "_from", "_functions", "_is_packed", "_last_ns", "_left", "_quiet", "_said", "_ticks", "_until", "code", "counter", "kind", "own")
+    __slots__ = (
+        "_drawn",
+        "_from",
+        "_functions",
+        "_is_called",
+        "_is_packed",
+        "_last_ns",
+        "_left",
+        "_owed",
+        "_quiet",
+        "_row",
+        "_said",
+        "_share",
+        "_ticks",
+        "_until",
+        "code",
+        "counter",
+        "kind",
+        "own",
+    )
 
     def __init__(self, own: CodeType, counter: Any, kind: Kind) -> None:
+        """Raises TypeError where the code cannot have a mark."""
         self.own = own
         """The program's."""
         self.counter = counter
         self.kind = kind
         self._functions: list[Any] = []
         """Weak references."""
-        self._said = NOT_AT_ALL
-        """What the last look has told."""
-        self._is_packed = not own.co_argcount
-        self._left, self._until, self._drawn, self._last_ns = _FIRST, 1, 1, 0
-        self._ticks = iter(_TICKS)
+        self._said: Told = (counter, 1)
+        """What the last look has told of a call that counts."""
+        self._share, self._owed = 1.0, 0.0
+        """Part of the calls that count, and a part of a step."""
+        self._row: list[bool] = []
+        """Whether each of the row counts that is looked at."""
+        self._left = _ROW
+        """Calls of it to come; below 0 looks since the last one."""
+        self._is_called, self._is_packed = False, not own.co_argcount
+        self._until, self._drawn, self._last_ns = 1, 1, 0
+        self._ticks: Any = iter(_TICKS)
         self._from = 0
         """Where the iterator stood at the last look."""
         self._quiet: Any = None
-        """Iterator and code that never look."""
+        """An iterator and code that never look, and what was left of it when that was last added."""
         self._wait()
         code = marked(own, self._ticks, self)
         if code is None:
@@ -88,20 +122,42 @@ class Mark:
         if mark_of(function) is self:
             function.__code__ = self.own
 
+    def take_all(self) -> None:
+        for each in self._functions:
+            function = each()
+            if function is not None:
+                self.take(function)
+
     def __call__(self, stepped: Any) -> None:
-        frame = _getframe(1)
-        used = self._used()
-        self._wait()
-        if not self._ticks.__length_hint__():
+        frame, ticks, wanted = _getframe(1), self._ticks, _MOST + 1 - self._until
+        # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
+        left = ticks.__length_hint__()
+        begun, self._from = self._from, wanted
+        ticks.__setstate__(wanted)
+        used = _ALL - left - begun
+        if not left:
             # Errors of the program's own have cut short as many looks as there were to spare.
-            forget(self)
+            self.take_all()
             return
         if self._is_packed and stepped is not None:
             stepped = stepped[0] if stepped else None
         try:
-            self._said = self.kind(frame, stepped)
-            self._add(used)
+            told = self.kind(frame, stepped)
+            counts = told is not NOT_AT_ALL
+            if self._left > 0:
+                self._look_in_a_row(told, counts)
+                return
+            self._add(used - 1)
+            is_as_before = 0 < self._share < 1 or counts == bool(self._share)
+            if counts:
+                self._said = told
+            self._add(1)
+            self._left -= 1
             self._plan(used)
+            if not is_as_before:
+                self._begin_row(_ROW)
+            elif 0 < self._share < 1 and self._left < -_LOOKS_TO_A_ROW:
+                self._begin_row(_NEXT_ROW)
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
@@ -134,6 +190,24 @@ class Mark:
         """A function that is pickled by value takes it along: where it is loaded it counts for nobody."""
         return getattr, (callable, "__call__")
 
+    def _look_in_a_row(self, told: Told, counts: bool) -> None:
+        if not self._is_called:
+            self._is_called = True
+            _called.append(self)
+        self._row.append(counts)
+        self._left -= 1
+        if counts:
+            self._said = told
+            counter, each = told
+            counter.add(each)
+        if self._left == 0:
+            self._share = _share_of(self._row)
+            self._row = []
+
+    def _begin_row(self, calls: int) -> None:
+        self._left, self._until = calls, 1
+        self._wait()
+
     def _quiet_code(self) -> CodeType:
         if self._quiet is None:
             from itertools import repeat
@@ -142,11 +216,12 @@ class Mark:
             code: Any = marked(self.own, ticks, self)
             _marks[id(code)] = self
             self._quiet = [ticks, code, sys.maxsize]
-        code = self._quiet[1]
-        return code
+        quiet: CodeType = self._quiet[1]
+        return quiet
 
     def _used(self) -> int:
-        return _ALL - self._ticks.__length_hint__() - self._from
+        used: int = _ALL - self._ticks.__length_hint__() - self._from
+        return used
 
     def _wait(self) -> None:
         """Look at the call after so many."""
@@ -154,15 +229,17 @@ class Mark:
         self._ticks.__setstate__(self._from)
 
     def _add(self, calls: int) -> None:
+        """Count so many calls, of which nothing more is known than the share."""
         counter, each = self._said
-        if counter is not None and calls > 0:
-            counter.add(calls * each)
+        if calls <= 0 or not self._share:
+            return
+        self._owed += calls * self._share
+        whole = int(self._owed)
+        self._owed -= whole
+        counter.add(whole * each)
 
     def _plan(self, used: int) -> None:
-        """Draw how many calls to wait for the next look."""
-        if self._left > 0:
-            self._left -= 1
-            return
+        """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
         now = time.perf_counter_ns()
         wanted = used * _LOOK_EVERY_NS // max(1, now - self._last_ns)
         self._last_ns = now
@@ -170,6 +247,16 @@ class Mark:
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
         wanted = min(wanted, _GROWS * self._until) * (self._drawn + 0x4000_0000) >> 31
         self._until = min(max(1, wanted), _MOST)
+        self._wait()
+
+
+def _share_of(row: list[bool]) -> float:
+    """Part of the calls that count, from one that does to the last that does: so whole ones are taken, with all that are made within."""
+    number = sum(row)
+    if number < 2 or number == len(row):
+        return number / len(row)
+    first, last = row.index(True), len(row) - 1 - row[::-1].index(True)
+    return (number - 1) / (last - first)
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:
@@ -223,14 +310,6 @@ def counted_as(code: CodeType, other: CodeType) -> CodeType:
     return other if own is None else own.code
 
 
-def forget(mark: Mark) -> None:
-    """Count its functions no more."""
-    for each in mark._functions:
-        function = each()
-        if function is not None:
-            mark.take(function)
-
-
 def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[Mark]:
     there = [each for each in _of_codes.get(id(code), ()) if each.counter is counter]
     if len(there) >= _MOST_OF_A_CODE:
@@ -248,13 +327,13 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[Mark]:
 
 def add_what_is_left() -> None:
     """Count all calls up to now."""
-    for mark in _alive():
+    for mark in _called:
         mark.add_what_is_left()
 
 
 def forget_what_is_left() -> None:
     """In a forked child: what the parent had counted, and not added yet, is the parent's."""
-    for mark in _alive():
+    for mark in _called:
         mark.forget_what_is_left()
 
 
@@ -284,12 +363,9 @@ def step_back() -> None:
 
 def _be_quiet(are_quiet: bool) -> None:
     _are_quiet[0] = are_quiet
-    for mark in _alive():
-        mark.be_quiet(are_quiet)
-
-
-def _alive() -> list[Mark]:
-    return [mark for marks in list(_of_codes.values()) for mark in marks]
+    for marks in list(_of_codes.values()):
+        for mark in marks:
+            mark.be_quiet(are_quiet)
 
 
 turns.enrol(_OfTurns())

@@ -79,7 +79,9 @@ def _count(owner: Any, name: str, original: Any) -> int:
     function = original.__func__ if is_bound else original
     kind = outermost(steps)
     if isinstance(owner, type) and not is_bound:
-        kind = _of(owner, kind)  # Its class may have it from another one, which others have it from, too.
+        kind = _of(
+            owner, kind
+        )  # Its class may have it from another one, which others have it from, too.
     if call_marks.count(function, steps, kind):
         return layout.CUSTOM_COUNTED
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .outermost import are_evaluations
+from ..counters import counter
+from . import outermost
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -11,4 +12,5 @@ if TYPE_CHECKING:
 
 def count_apart(module: ModuleType) -> None:
     """``module`` has Stable-Baselines3's ``evaluate_policy``, or that of its contributions."""
-    are_evaluations(vars(module)["evaluate_policy"].__code__)
+    evaluated = counter("evaluation_steps")
+    outermost.count_apart(vars(module)["evaluate_policy"].__code__, evaluated)

@@ -23,12 +23,14 @@ PYTHON = version_info[:2]
 
 CO_VARARGS, CO_GENERATORS = 4, 32 | 512
 """Flags of code: that it takes ``*args``, and those of generators, which are called for what comes later."""
-_STACK = 4
+STACK = 4
 """Most that the instructions have on the stack at a time."""
 _UNITS_A_LINE = 8
 """Most units of code to an entry of the table of lines; a unit is two bytes."""
-_ENTRY, _SAME_LINE = 0x80, 13 << 3
-"""First bit of each entry there, and the kind without columns (Objects/locations.md in the source of Python 3.11)."""
+_ENTRY, _ONE_LINE, _NO_COLUMNS, _LONG, _NO_LINE = 0x80, (10, 11, 12), 13, 14, 15
+"""First bit of each entry there, and kinds of entries: 0, 1 or 2 lines further, without columns, with all, and of no line
+(Objects/locations.md in the source of Python 3.11).
+"""
 _MORE, _VALUE = 0x40, 0x3F
 """Bits of a byte of a number there and in the table of exceptions (Objects/exception_handling_notes.txt): whether more follow, and its own."""
 
@@ -52,13 +54,22 @@ def marked(code: CodeType, ticks: Any, look: Any) -> Optional[CodeType]:
         return None
     at += 2
     mark = _instructions(code)
+    changed: dict[str, Any] = {
+        "co_linetable": _with_units(code.co_linetable, at // 2, len(mark) // 2),
+        "co_exceptiontable": _moved(_exceptions_of(code), at // 2, len(mark) // 2),
+    }
     return code.replace(
         co_code=begun[:at] + mark + begun[at:],
         co_consts=(*code.co_consts, ticks, look, None),
-        co_stacksize=max(code.co_stacksize, _STACK),
-        co_linetable=_with_units(code.co_linetable, at // 2, len(mark) // 2),
-        co_exceptiontable=_moved(code.co_exceptiontable, at // 2, len(mark) // 2),
+        co_stacksize=max(code.co_stacksize, STACK),
+        **changed,
     )
+
+
+def _exceptions_of(code: Any) -> bytes:
+    """The table of exceptions, which Python 3.9 and 3.10 do not have."""
+    table: bytes = code.co_exceptiontable
+    return table
 
 
 def first_argument(code: CodeType) -> tuple[str, int]:
@@ -112,19 +123,40 @@ def encoded(number: int, argument: int, units: int = 1) -> bytes:
 
 
 def _with_units(lines: bytes, at: int, units: int) -> bytes:
-    """The table of lines with ``units`` more, of the line before them, after the first ``at``, or some of the same line later."""
+    """The table of lines with ``units`` more after the first ``at``, of the line that follows: a tracer sees it begin once, as before."""
     index = before = 0
-    while before < at and index < len(lines):
+    while before < at:
         before += (lines[index] & 7) + 1
-        index += 1
-        while index < len(lines) and not lines[index] & _ENTRY:
-            index += 1
+        index = _end_of(lines, index)
+    # What comes next may have the place of the function itself: in one entry with what comes before.
+    end = _end_of(lines, index) if before == at else index
+    step, further = _from_the_line_before(lines[index:end])
     more = b""
     while units > 0:
         each = min(units, _UNITS_A_LINE)
-        more += bytes((_ENTRY | _SAME_LINE | each - 1, 0))
-        units -= each
-    return lines[:index] + more + lines[index:]
+        more += bytes((_ENTRY | _NO_COLUMNS << 3 | each - 1,)) + _written_backwards(step)
+        units, step = units - each, 0
+    return lines[:index] + more + further + lines[end:]
+
+
+def _end_of(lines: bytes, index: int) -> int:
+    """Where the entry ends that begins there."""
+    index += 1
+    while index < len(lines) and not lines[index] & _ENTRY:
+        index += 1
+    return index
+
+
+def _from_the_line_before(entry: bytes) -> tuple[int, bytes]:
+    """By how much an entry goes on from the line before, as it is written, and the entry for what is on that line already."""
+    kind = entry[0] >> 3 & 15 if entry else _NO_LINE
+    if kind in _ONE_LINE:
+        step = kind - _ONE_LINE[0]
+        return step << 1, bytes((entry[0] & ~(15 << 3) | _ONE_LINE[0] << 3,)) + entry[1:]
+    if kind in (_NO_COLUMNS, _LONG):
+        step, end = _backwards(entry, 1)
+        return step, entry[:1] + b"\0" + entry[end:]
+    return 0, entry
 
 
 def _moved(exceptions: bytes, at: int, units: int) -> bytes:
@@ -147,7 +179,7 @@ def _moved(exceptions: bytes, at: int, units: int) -> bytes:
 
 
 def _read(table: bytes, index: int) -> tuple[int, int]:
-    """A number that begins there, and where it ends."""
+    """A number of the table of exceptions that begins there, the highest bits first, and where it ends."""
     value = table[index] & _VALUE
     while table[index] & _MORE:
         index += 1
@@ -160,3 +192,22 @@ def _written(value: int) -> bytes:
     while value := value >> 6:
         written = bytes((value & _VALUE | _MORE,)) + written
     return written
+
+
+def _backwards(table: bytes, index: int) -> tuple[int, int]:
+    """The same of the table of lines: the lowest bits first, and the sign in the last bit, which is left there."""
+    value = shift = 0
+    while True:
+        value |= (table[index] & _VALUE) << shift
+        shift += 6
+        index += 1
+        if not table[index - 1] & _MORE:
+            return value, index
+
+
+def _written_backwards(value: int) -> bytes:
+    written = b""
+    while value > _VALUE:
+        written += bytes((value & _VALUE | _MORE,))
+        value >>= 6
+    return written + bytes((value,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dis import findlinestarts
 from opcode import EXTENDED_ARG, hasjabs, hasjrel, opmap
 
-from .marked_code import PYTHON, encoded, first_argument
+from .marked_code import PYTHON, STACK, encoded, first_argument
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _JUMPED = 1 if PYTHON >= (3, 10) else 2
 """What a unit of code, of two bytes, is to the argument of a jump."""
-_STACK = 4
 _NO_LINE = -128
 _MOST_UP, _MOST_BYTES = 127, 254
 """Largest steps of a table of lines, in lines and in bytes of code."""
@@ -42,8 +41,7 @@ def with_marks(code: CodeType, ticks: Any, look: Any) -> CodeType:
     ]
     more = len(mark)
     jumps = {
-        each + more * (each >= at): target + more * (target >= at)
-        for each, target in jumps.items()
+        each + more * (each >= at): target + more * (target >= at) for each, target in jumps.items()
     }
     jumps[at + 1], jumps[at + 4] = at + 5, at + more
     lines[at:at] = [lines[at]] * more
@@ -54,7 +52,7 @@ def with_marks(code: CodeType, ticks: Any, look: Any) -> CodeType:
     return code.replace(
         co_code=written,
         co_consts=(*code.co_consts, ticks, look, None),
-        co_stacksize=max(code.co_stacksize, _STACK),
+        co_stacksize=max(code.co_stacksize, STACK),
         **changed,
     )
 
@@ -109,7 +107,8 @@ def _written(found: list[tuple[int, int]], jumps: dict[int, int]) -> tuple[bytes
             from_there = 0 if found[index][0] in hasjabs else places[index + 1]
             arguments[index] = (places[target] - from_there) * _JUMPED
         wanted = [
-            max(each, len(encoded(0, argument)) // 2) for each, argument in zip(units, arguments)  # noqa: B905 - as above
+            max(each, len(encoded(0, argument)) // 2)
+            for each, argument in zip(units, arguments)  # noqa: B905 - as above
         ]
         if wanted == units:
             break

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ..counters import counter
 from .call_marks import NOT_AT_ALL, mark_in
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import CodeType, FrameType
-    from typing import Any
+    from typing import Any, Optional
 
     from ..counters import EventCounter
     from .call_marks import Kind, Told
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 _DRIVEN_ELSEWHERE = {
     "gym.vector.async_vector_env",
     "gymnasium.vector.async_vector_env",
-    "pufferlib.vector",
     "stable_baselines3.common.vec_env.subproc_vec_env",
 }
 """Modules whose workers step single environments for a vector environment, which counts where it is driven."""
@@ -25,13 +23,13 @@ NAMED = "steps:custom"
 _MOST_FRAMES = 200
 """Frames above a call that are looked through."""
 
-_evaluations: dict[int, CodeType] = {}
-"""Code of evaluations that a library makes by itself, by number: the steps in them are no training's, and count apart."""
+_apart: dict[int, tuple[CodeType, Optional[EventCounter]]] = {}
+"""Code within whose calls steps count in another counter, or in none, by number."""
 
 
-def are_evaluations(code: CodeType) -> None:
-    """Have steps that are made within calls of ``code`` count apart."""
-    _evaluations[id(code)] = code
+def count_apart(code: CodeType, elsewhere: Optional[EventCounter]) -> None:
+    """Have steps that are made within calls of ``code`` count ``elsewhere``, or nowhere."""
+    _apart[id(code)] = code, elsewhere
 
 
 def outermost(counter: EventCounter) -> Kind:
@@ -41,9 +39,13 @@ def outermost(counter: EventCounter) -> Kind:
 
     def kind(frame: FrameType, stepped: Any) -> Told:
         above = frame.f_back
-        if is_of_steps and above is not None and above.f_globals.get("__name__") in _DRIVEN_ELSEWHERE:
+        if (
+            is_of_steps
+            and above is not None
+            and above.f_globals.get("__name__") in _DRIVEN_ELSEWHERE
+        ):
             return NOT_AT_ALL
-        is_evaluated = False
+        counts_in: Optional[EventCounter] = counter
         for _ in range(_MOST_FRAMES):
             if above is None:
                 break
@@ -51,13 +53,9 @@ def outermost(counter: EventCounter) -> Kind:
             mark = mark_in(code)
             if mark is not None and counter in (mark.counter, mark.counter.inner):
                 return NOT_AT_ALL
-            is_evaluated |= id(code) in _evaluations
+            if is_of_steps and (apart := _apart.get(id(code))) is not None:
+                counts_in = apart[1]
             above = above.f_back
-        size = counter.size_of(stepped)
-        return (_evaluated() if is_evaluated and is_of_steps else counter), size
+        return NOT_AT_ALL if counts_in is None else (counts_in, counter.size_of(stepped))
 
     return kind
-
-
-def _evaluated() -> EventCounter:
-    return counter("evaluation_steps")

@@ -106,6 +106,7 @@ class OwnEnvironment:
         self.step_aside()
         original = self._original()
         if self.size and original is not None:
+            counter(NAME).add(self.size)
             call_marks.count(original, counter(NAME), self.kind)
 
     def step_aside(self) -> None:
@@ -191,7 +192,7 @@ def _judging(original: FunctionType, own: OwnEnvironment) -> Any:
             if error.__traceback__ and error.__traceback__.tb_next:
                 raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
-        if own.is_called_by(above):
+        if own.is_called_by(above) and not own.is_judged:
             own.judge(args[0] if args else None, result)
         return result
 

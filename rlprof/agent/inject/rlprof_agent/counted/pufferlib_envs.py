@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..counters import counter, stated
+from . import outermost
 from .class_methods import count_methods
 from .gymnasium_envs import without_envs_within
 
@@ -26,6 +27,10 @@ def count_vector_envs(module: ModuleType) -> None:
         is_own_class = isinstance(candidate, type) and candidate.__module__ == module.__name__
         if is_own_class and hasattr(candidate, "send") and hasattr(candidate, "recv"):
             count_methods(candidate, ["send"], _steps())
+    work = getattr(module, "_worker_process", None)
+    if work is not None:
+        # What a worker steps the main process has counted.
+        outermost.count_apart(work.__code__, None)
 
 
 def _steps() -> EventCounter:
