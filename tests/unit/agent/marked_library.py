@@ -14,9 +14,31 @@ import sys
 from types import CodeType, FunctionType
 
 MODULES = (
-    "argparse asyncio.tasks configparser contextlib dataclasses decimal difflib inspect logging.handlers pathlib pdb pickle "
-    "random shutil statistics subprocess tarfile tempfile threading tokenize traceback typing unittest.mock zipfile"
-).split()
+    "argparse",
+    "asyncio.tasks",
+    "configparser",
+    "contextlib",
+    "dataclasses",
+    "decimal",
+    "difflib",
+    "inspect",
+    "logging.handlers",
+    "pathlib",
+    "pdb",
+    "pickle",
+    "random",
+    "shutil",
+    "statistics",
+    "subprocess",
+    "tarfile",
+    "tempfile",
+    "threading",
+    "tokenize",
+    "traceback",
+    "typing",
+    "unittest.mock",
+    "zipfile",
+)
 GENERATORS = 32 | 512
 
 
@@ -37,7 +59,7 @@ def main() -> None:
         compared += 1
         why = difference(code, marked(code, iter([]), print))
         if why:
-            differ.append("%s:%d %s: %s" % (code.co_filename, code.co_firstlineno, code.co_name, why))
+            differ.append(f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: {why}")
     print(json.dumps({"compared": compared, "differ": differ[:20]}))
 
 
@@ -72,7 +94,9 @@ def difference(own: CodeType, code: CodeType) -> str:
 
 
 def instructions(code: CodeType) -> list[dis.Instruction]:
-    return [each for each in dis.get_instructions(code) if each.opname not in ("EXTENDED_ARG", "CACHE")]
+    return [
+        each for each in dis.get_instructions(code) if each.opname not in ("EXTENDED_ARG", "CACHE")
+    ]
 
 
 def places(code: CodeType, found: list[dis.Instruction]) -> dict[int, int]:

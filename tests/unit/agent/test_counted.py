@@ -334,6 +334,85 @@ def test_in_old_gym_a_vector_environment_is_an_environment():
     assert counts() == {"steps:gymnasium.vector": 24}
 
 
+def test_a_module_that_is_loaded_again_and_again_is_counted_and_not_held(gymnasium, monkeypatch):
+    monkeypatch.setattr(call_marks, "_MOST_MARKS", 10 + len(call_marks._marks))
+    source = "class Maze(Env):\n    def step(self, action):\n        return action\n"
+    for number in range(40):
+        world = ModuleType("world")
+        world.Env = gymnasium.Env
+        exec(compile(source, f"<{number}>", "exec"), vars(world))
+        world.Maze().step(1)
+        maze = weakref.ref(world.Maze)
+        del world
+        gc.collect()
+        assert maze() is None
+
+    assert counts() == {"steps:gymnasium.env": 40}
+
+
+def test_a_class_that_is_made_anew_each_time_counts(gymnasium):
+    for _ in range(100):
+        maze = a_maze(gymnasium)()
+        for action in range(3):
+            maze.step(action)
+
+    assert counts() == {"steps:gymnasium.env": 300}
+
+
+def test_the_function_stays_the_object_that_it_was(gymnasium):
+    kept = []
+
+    def registered(function):
+        kept.append(function)
+        return function
+
+    class Maze(gymnasium.Env):
+        @registered
+        def step(self, action, scale=2):
+            return action * scale
+
+    assert vars(Maze)["step"] is kept[0]
+    assert kept[0].__defaults__ == (2,)
+    kept[0].__defaults__ = (3,)
+    assert Maze().step(1) == 3
+    assert weakref.WeakMethod(env := Maze().step)() == env
+    assert (
+        inspect.getsource(Maze.step).splitlines()[1] == "        def step(self, action, scale=2):"
+    )
+
+
+def test_one_of_which_nothing_is_known_while_an_instrument_is_on_does_not_count(gymnasium):
+    env = gymnasium.Wrapper(a_maze(gymnasium)())
+    env.step(1)
+    known = counts()
+
+    call_marks.step_aside()
+    try:
+        env.step(1)
+        within = counts()
+    finally:
+        call_marks.step_back()
+
+    assert (known, within) == ({"steps:gymnasium.env": 1}, {"steps:gymnasium.env": 1})
+
+
+def test_what_is_known_counts_while_an_instrument_is_on(gymnasium):
+    env = gymnasium.Wrapper(a_maze(gymnasium)())
+    for _ in range(1_000):
+        env.step(1)
+
+    call_marks.step_aside()
+    try:
+        for _ in range(1_000):
+            env.step(1)
+        assert counts() == {"steps:gymnasium.env": 2_000}
+    finally:
+        call_marks.step_back()
+    env.step(1)
+
+    assert counts() == {"steps:gymnasium.env": 2_001}
+
+
 # What is awaited
 
 

@@ -35,7 +35,7 @@ _MOST, _SPARE = 4096, 64
 _TICKS = [True] * _MOST + [False] * _SPARE
 _ALL = len(_TICKS)
 _LOOK_EVERY_NS = 4_000_000
-"""Time from one look to the next. One takes 2 to 4 µs: 0.1 % of the time (``benchmarks/marked_calls.py``)."""
+"""Time from one look to the next. One takes 2 to 4 µs: 0.1 % of the time (``benchmarks/counting.py``)."""
 _ROW, _NEXT_ROW = 256, 64
 """Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
 and again where there are several kinds.
@@ -92,8 +92,8 @@ class Mark:
         """Weak references."""
         self._said: Told = (counter, 1)
         """What the last look has told of a call that counts."""
-        self._share, self._owed = 1.0, 0.0
-        """Part of the calls that count, and a part of a step."""
+        self._share, self._owed = 0.0, 0.0
+        """Part of the calls that count, and a part of a step. What was never looked at does not: it may stand within others."""
         self._row: list[bool] = []
         """Whether each of the row counts that is looked at."""
         self._left = _ROW
@@ -110,6 +110,11 @@ class Mark:
         if code is None:
             raise TypeError(own.co_name)
         self.code = code
+
+    @property
+    def is_used(self) -> bool:
+        """True while a function that has it lives."""
+        return any(each() is not None for each in self._functions)
 
     def give(self, function: FunctionType) -> None:
         """Have ``function`` counted."""
@@ -315,7 +320,9 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[Mark]:
     if len(there) >= _MOST_OF_A_CODE:
         return there[-1]
     if len(_marks) >= _MOST_MARKS:
-        return None
+        _forget_the_gone()
+        if len(_marks) >= _MOST_MARKS:
+            return None
     try:
         mark = Mark(code, counter, kind)
     except (TypeError, ValueError):
@@ -323,6 +330,22 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[Mark]:
     _marks[id(mark.code)] = mark
     _of_codes.setdefault(id(code), []).append(mark)
     return mark
+
+
+def _forget_the_gone() -> None:
+    """Functions of a module that is loaded again and again have new code each time."""
+    for number, marks in list(_of_codes.items()):
+        _of_codes[number] = [mark for mark in marks if mark.is_used]
+        if not _of_codes[number]:
+            del _of_codes[number]
+        for mark in marks:
+            if not mark.is_used:
+                mark.add_what_is_left()
+    gone = {id(mark) for mark in _marks.values() if not mark.is_used}
+    _called[:] = [mark for mark in _called if id(mark) not in gone]
+    for number, mark in list(_marks.items()):
+        if id(mark) in gone:
+            del _marks[number]
 
 
 def add_what_is_left() -> None:

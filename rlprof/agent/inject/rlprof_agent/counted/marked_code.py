@@ -1,7 +1,7 @@
 """Code of a function with instructions at its beginning that go through an iterator, one item for each call.
 
 No function stands around the program's own, so that nothing of it is another object than before, and no frame, traceback or signature shows it. A
-call takes some 10 ns longer (``benchmarks/marked_calls.py``), and is no call of anything: profilers and tracers see none. Where the iterator gives
+call takes some 10 ns longer (``benchmarks/counting.py``), and is no call of anything: profilers and tracers see none. Where the iterator gives
 something false, or has come to its end, a function of ours is called with what the program's function was given first::
 
     if not next(ticks, False):
