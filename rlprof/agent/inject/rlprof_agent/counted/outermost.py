@@ -34,10 +34,21 @@ def count_apart(code: CodeType, elsewhere: Optional[EventCounter]) -> None:
 
 def outermost(counter: EventCounter) -> Kind:
     """Tell of calls that ``counter`` counts, each for what its object is."""
+    calls = outermost_calls(counter)
+
+    def kind(frame: FrameType, stepped: Any) -> Told:
+        told = calls(frame, stepped)
+        return told if told is NOT_AT_ALL else (told[0], counter.size_of(stepped))
+
+    return kind
+
+
+def outermost_calls(counter: EventCounter) -> Kind:
+    """Tell of calls that ``counter`` counts, each for one."""
     # What the user has named counts wherever it is called.
     is_of_steps = counter.name.startswith("steps:") and counter.name != NAMED
 
-    def kind(frame: FrameType, stepped: Any) -> Told:
+    def kind(frame: FrameType, _stepped: Any) -> Told:
         above = frame.f_back
         if (
             is_of_steps
@@ -56,6 +67,6 @@ def outermost(counter: EventCounter) -> Kind:
             if is_of_steps and (apart := _apart.get(id(code))) is not None:
                 counts_in = apart[1]
             above = above.f_back
-        return NOT_AT_ALL if counts_in is None else (counts_in, counter.size_of(stepped))
+        return NOT_AT_ALL if counts_in is None else (counts_in, 1)
 
     return kind
