@@ -195,6 +195,20 @@ def test_a_single_environment_counts_before_and_after_a_vector_environment(libra
     assert counts() == {"steps:gymnasium.env": 6, "steps:gymnasium.vector": 6}
 
 
+def test_parts_of_a_program_that_step_in_other_ways_are_no_mixture(library):
+    """A training of some thousand steps, an evaluation in a vector environment, and so on."""
+    env, evaluated = library.Env(), library.VectorEnv(*[library.Env() for _ in range(4)])
+    for _ in range(20):
+        for _ in range(STEPS // 10):
+            env.step(0)
+        for _ in range(100):
+            evaluated.step(0)
+
+    assert counts() == pytest.approx(
+        {"steps:gymnasium.env": 2 * STEPS, "steps:gymnasium.vector": 8_000}, rel=0.2
+    )
+
+
 def test_what_another_thread_steps_meanwhile_is_counted(library):
     class Waits(library.Env):
         def step(self, action):

@@ -40,8 +40,10 @@ _ROW, _NEXT_ROW = 256, 64
 """Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
 and again where there are several kinds.
 """
-_LOOKS_TO_A_ROW = 64
-"""Looks from one of these to the next."""
+_NEXT_ROW_NS = 250_000_000
+"""Time from one of these to the next."""
+_FEW_CHANGES = 4
+"""Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another."""
 _GROWS = 4
 """Times as many calls as before from one look to the next, at most: a program may rest in between."""
 _MOST_OF_A_CODE = 8
@@ -72,6 +74,7 @@ class Mark:
         "_owed",
         "_quiet",
         "_row",
+        "_row_ns",
         "_said",
         "_share",
         "_ticks",
@@ -97,9 +100,9 @@ class Mark:
         self._row: list[bool] = []
         """Whether each of the row counts that is looked at."""
         self._left = _ROW
-        """Calls of it to come; below 0 looks since the last one."""
+        """Calls of it to come."""
         self._is_called, self._is_packed = False, not own.co_argcount
-        self._until, self._drawn, self._last_ns = 1, 1, 0
+        self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
         self._ticks: Any = iter(_TICKS)
         self._from = 0
         """Where the iterator stood at the last look."""
@@ -153,16 +156,20 @@ class Mark:
                 self._look_in_a_row(told, counts)
                 return
             self._add(used - 1)
-            is_as_before = 0 < self._share < 1 or counts == bool(self._share)
+            is_mixed = 0 < self._share < 1
+            is_other = not is_mixed and counts != bool(self._share)
             if counts:
                 self._said = told
+            if is_other:
+                self._share = float(counts)
             self._add(1)
-            self._left -= 1
-            self._plan(used)
-            if not is_as_before:
-                self._begin_row(_ROW)
-            elif 0 < self._share < 1 and self._left < -_LOOKS_TO_A_ROW:
-                self._begin_row(_NEXT_ROW)
+            now = time.perf_counter_ns()
+            self._plan(used, now - self._last_ns)
+            self._last_ns = now
+            if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS:
+                self._row_ns = now
+                self._left, self._until = _NEXT_ROW if is_mixed else _ROW, 1
+                self._wait()
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
@@ -209,10 +216,6 @@ class Mark:
             self._share = _share_of(self._row)
             self._row = []
 
-    def _begin_row(self, calls: int) -> None:
-        self._left, self._until = calls, 1
-        self._wait()
-
     def _quiet_code(self) -> CodeType:
         if self._quiet is None:
             from itertools import repeat
@@ -243,11 +246,9 @@ class Mark:
         self._owed -= whole
         counter.add(whole * each)
 
-    def _plan(self, used: int) -> None:
+    def _plan(self, used: int, took_ns: int) -> None:
         """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
-        now = time.perf_counter_ns()
-        wanted = used * _LOOK_EVERY_NS // max(1, now - self._last_ns)
-        self._last_ns = now
+        wanted = used * _LOOK_EVERY_NS // max(1, took_ns)
         # Not by ``random``, whose state is the program's.
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
         wanted = min(wanted, _GROWS * self._until) * (self._drawn + 0x4000_0000) >> 31
@@ -257,11 +258,11 @@ class Mark:
 
 def _share_of(row: list[bool]) -> float:
     """Part of the calls that count, from one that does to the last that does: so whole ones are taken, with all that are made within."""
-    number = sum(row)
-    if number < 2 or number == len(row):
-        return number / len(row)
+    changes = sum(row[at] is not row[at - 1] for at in range(1, len(row)))
+    if changes <= _FEW_CHANGES:
+        return float(row[-1])
     first, last = row.index(True), len(row) - 1 - row[::-1].index(True)
-    return (number - 1) / (last - first)
+    return (sum(row) - 1) / (last - first)
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:
