@@ -227,6 +227,11 @@ def _windows() -> Optional[TorchWindows]:
     return None if probe is None else probe.windows
 
 
+def is_one_on() -> bool:
+    """Tell whether an instrument of the program's is on, as far as Python tells."""
+    return not _nothing_is_on()
+
+
 def _nothing_is_on() -> bool:
     monitoring: Any = getattr(sys, "monitoring", None)
     memory: Any = sys.modules.get("_tracemalloc")

@@ -14,7 +14,7 @@ from sys import _getframe
 from types import FunctionType
 
 from .. import aside, foreign_errors, turns
-from ..instruments import are_writes_heard
+from ..instruments import are_writes_heard, is_one_on
 from ..real import time
 from .marked_code import CO_GENERATORS, marked
 
@@ -57,7 +57,7 @@ _of_codes: dict[int, list[Mark]] = {}
 _called: list[Mark] = []
 """Those of functions that were called."""
 _are_quiet = [False]
-"""True while an instrument of the program's is on: no mark looks, for that is a call which it would show."""
+"""True while an instrument of the program's is on, which would show a look: one comes after as many calls as can be."""
 
 
 class Mark:
@@ -67,12 +67,11 @@ class Mark:
         "_drawn",
         "_from",
         "_functions",
-        "_is_called",
+        "_is_known",
         "_is_packed",
         "_last_ns",
         "_left",
         "_owed",
-        "_quiet",
         "_row",
         "_row_ns",
         "_said",
@@ -96,18 +95,18 @@ class Mark:
         self._said: Told = (counter, 1)
         """What the last look has told of a call that counts."""
         self._share, self._owed = 0.0, 0.0
-        """Part of the calls that count, and a part of a step. What was never looked at does not: it may stand within others."""
+        """Part of the calls that count, and a part of a step."""
         self._row: list[bool] = []
         """Whether each of the row counts that is looked at."""
         self._left = _ROW
         """Calls of it to come."""
-        self._is_called, self._is_packed = False, not own.co_argcount
+        self._is_known, self._is_packed = False, not own.co_argcount
         self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
         self._ticks: Any = iter(_TICKS)
         self._from = 0
         """Where the iterator stood at the last look."""
-        self._quiet: Any = None
-        """An iterator and code that never look, and what was left of it when that was last added."""
+        if _are_quiet[0]:
+            self._be_quiet()
         self._wait()
         code = marked(own, self._ticks, self)
         if code is None:
@@ -121,7 +120,7 @@ class Mark:
 
     def give(self, function: FunctionType) -> None:
         """Have ``function`` counted."""
-        function.__code__ = self._quiet_code() if _are_quiet[0] else self.code
+        function.__code__ = self.code
         self._functions = [each for each in self._functions if each() is not None]
         self._functions.append(ref(function))
 
@@ -150,25 +149,20 @@ class Mark:
         if self._is_packed and stepped is not None:
             stepped = stepped[0] if stepped else None
         try:
+            if _are_quiet[0] and self._is_known and is_one_on():
+                self._add(used)
+                return
             told = self.kind(frame, stepped)
             counts = told is not NOT_AT_ALL
+            if not self._is_known:
+                self._is_known, self._share = True, float(counts)
+                _called.append(self)
             if self._left > 0:
                 self._look_in_a_row(told, counts)
-                return
-            self._add(used - 1)
-            is_mixed = 0 < self._share < 1
-            is_other = not is_mixed and counts != bool(self._share)
-            if counts:
-                self._said = told
-            if is_other:
-                self._share = float(counts)
-            self._add(1)
-            now = time.perf_counter_ns()
-            self._plan(used, now - self._last_ns)
-            self._last_ns = now
-            if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS:
-                self._row_ns = now
-                self._left, self._until = _NEXT_ROW if is_mixed else _ROW, 1
+            else:
+                self._look_at_one(told, counts, used)
+            if _are_quiet[0] and is_one_on():
+                self._be_quiet()
                 self._wait()
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
@@ -179,33 +173,28 @@ class Mark:
         if used > 0:
             self._from += used
             self._add(used)
-        if self._quiet is not None:
-            ticks, left = self._quiet[0], self._quiet[2]
-            now = ticks.__length_hint__()
-            self._quiet[2] = now
-            self._add(left - now)
 
     def forget_what_is_left(self) -> None:
         """In a forked child: it is the parent's."""
         self._from += max(0, self._used())
-        if self._quiet is not None:
-            self._quiet[2] = self._quiet[0].__length_hint__()
 
     def be_quiet(self, is_quiet: bool) -> None:
-        """Count without a look, or with looks again."""
-        for each in self._functions:
-            function = each()
-            if function is not None and mark_of(function) is self:
-                function.__code__ = self._quiet_code() if is_quiet else self.code
+        """Look as rarely as can be, or as often as before."""
+        self.add_what_is_left()
+        if is_quiet:
+            self._be_quiet()
+        else:
+            self._until = 1
+        self._wait()
 
     def __reduce__(self) -> Any:
         """A function that is pickled by value takes it along: where it is loaded it counts for nobody."""
         return getattr, (callable, "__call__")
 
+    def _be_quiet(self) -> None:
+        self._left, self._row, self._until = 0, [], _MOST
+
     def _look_in_a_row(self, told: Told, counts: bool) -> None:
-        if not self._is_called:
-            self._is_called = True
-            _called.append(self)
         self._row.append(counts)
         self._left -= 1
         if counts:
@@ -216,16 +205,22 @@ class Mark:
             self._share = _share_of(self._row)
             self._row = []
 
-    def _quiet_code(self) -> CodeType:
-        if self._quiet is None:
-            from itertools import repeat
-
-            ticks = repeat(True, sys.maxsize)
-            code: Any = marked(self.own, ticks, self)
-            _marks[id(code)] = self
-            self._quiet = [ticks, code, sys.maxsize]
-        quiet: CodeType = self._quiet[1]
-        return quiet
+    def _look_at_one(self, told: Told, counts: bool, used: int) -> None:
+        self._add(used - 1)
+        is_mixed = 0 < self._share < 1
+        is_other = not is_mixed and counts != bool(self._share)
+        if counts:
+            self._said = told
+        if is_other:
+            self._share = float(counts)
+        self._add(1)
+        now = time.perf_counter_ns()
+        self._plan(used, now - self._last_ns)
+        self._last_ns = now
+        if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS:
+            self._row_ns = now
+            self._left, self._until = _NEXT_ROW if is_mixed else _ROW, 1
+            self._wait()
 
     def _used(self) -> int:
         used: int = _ALL - self._ticks.__length_hint__() - self._from
