@@ -50,17 +50,17 @@ _MOST_OF_A_CODE = 8
 """Functions of one code that have marks of their own: a program may make a class anew for each episode."""
 _MOST_MARKS = 4096
 
-_marks: dict[int, Mark] = {}
+_marks: dict[int, CallMark] = {}
 """By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
-_of_codes: dict[int, list[Mark]] = {}
+_of_codes: dict[int, list[CallMark]] = {}
 """By the number of the program's own code."""
-_called: list[Mark] = []
+_called: list[CallMark] = []
 """Those of functions that were called."""
 _are_quiet = [False]
 """True while an instrument of the program's is on, which would show a look: one comes after as many calls as can be."""
 
 
-class Mark:
+class CallMark:
     """Counts the calls of functions that have its code. Called with the first argument of one, it looks at that call."""
 
     __slots__ = (
@@ -287,12 +287,12 @@ def can_count(function: Any) -> bool:
     )
 
 
-def mark_of(function: Any) -> Optional[Mark]:
+def mark_of(function: Any) -> Optional[CallMark]:
     """The mark in the code of ``function``, or None."""
     return _marks.get(id(function.__code__)) if type(function) is FunctionType else None
 
 
-def mark_in(code: CodeType) -> Optional[Mark]:
+def mark_in(code: CodeType) -> Optional[CallMark]:
     return _marks.get(id(code))
 
 
@@ -311,7 +311,7 @@ def counted_as(code: CodeType, other: CodeType) -> CodeType:
     return other if own is None else own.code
 
 
-def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[Mark]:
+def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
     there = [each for each in _of_codes.get(id(code), ()) if each.counter is counter]
     if len(there) >= _MOST_OF_A_CODE:
         return there[-1]
@@ -320,7 +320,7 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[Mark]:
         if len(_marks) >= _MOST_MARKS:
             return None
     try:
-        mark = Mark(code, counter, kind)
+        mark = CallMark(code, counter, kind)
     except (TypeError, ValueError):
         return None  # Of a Python that is not known.
     _marks[id(mark.code)] = mark
