@@ -81,7 +81,7 @@ def answering_recorder() -> Iterator[dict[str, str]]:
     thread.start()
     try:
         settings = RecordingSettings(
-            (), "", Path(), interval_us=DEFAULT_INTERVAL_US, may_estimate_steps=False
+            (), "", Path(), interval_us=DEFAULT_INTERVAL_US, counts_all=True
         )
         yield {**environment(), **server.environment(settings, {})}
     finally:

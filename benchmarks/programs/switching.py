@@ -18,8 +18,8 @@ from typing import Any
 
 import psutil
 import rlprof_agent  # type: ignore[import-not-found]  # rlprof puts it there.
-from rlprof_agent.counted import part_time  # type: ignore[import-not-found]
-from rlprof_agent.counted.part_time import PartTime  # type: ignore[import-not-found]
+from rlprof_agent import turns as agent_turns  # type: ignore[import-not-found]
+from rlprof_agent.counted import call_marks  # type: ignore[import-not-found]
 from rlprof_agent.counted.read_turns import ReadTurns  # type: ignore[import-not-found]
 
 from benchmarks.programs import stopwatch
@@ -49,38 +49,44 @@ class StackProbe(Part):
         self._probe.put_off()
 
 
-class Counting(Part):
-    """What is counted in a part of the time: steps of single environments, or reads of tensors."""
+class Steps(Part):
+    """Marks in the code of counted functions."""
 
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
+    def __init__(self) -> None:
+        self._taken: list[tuple[Any, Any]] = []
+
+    def off(self) -> None:
+        for mark in call_marks._called:
+            for function in [each() for each in mark._functions]:
+                if function is not None:
+                    mark.take(function)
+                    self._taken.append((mark, function))
+
+    def on(self) -> None:
+        for mark, function in self._taken:
+            mark.give(function)
+        self._taken.clear()
+
+
+class Reads(Part):
+    """Reads of tensors, which are counted in a part of the time."""
+
+    def __init__(self) -> None:
         self._ways: list[tuple[Any, Any]] = []
 
     def off(self) -> None:
-        for each in [each for each in part_time._all if isinstance(each, self._kind)]:
-            self._ways.append((each, _way_of(each)))
-            each.put(part_time.AWAY)
-            part_time._all.remove(each)
+        for each in [each for each in agent_turns._all if isinstance(each, ReadTurns)]:
+            self._ways.append((each, each._are_counted))
+            each.stop()
+            agent_turns._all.remove(each)
 
     def on(self) -> None:
         """Go on as before: to begin anew would count all, and cost more than counting does."""
         for each, way in self._ways:
-            _put(each, way)
-            part_time._all.append(each)
+            each._count(*way)
+            each._is_whole = not way[0]
+            agent_turns._all.append(each)
         self._ways.clear()
-
-
-def _way_of(each: Any) -> Any:
-    return each.way if isinstance(each, PartTime) else each._are_counted
-
-
-def _put(each: Any, way: Any) -> None:
-    if isinstance(each, PartTime):
-        each.put(way)
-        each._is_whole = False
-    else:
-        each._count(*way)
-        each._is_whole = not way[0]
 
 
 class Optimizers(Part):
@@ -127,7 +133,7 @@ class Inside(Part):
     """All of the agent at once."""
 
     def __init__(self) -> None:
-        self._parts = (Counting(PartTime), Counting(ReadTurns), Optimizers(), StackProbe())
+        self._parts = (Steps(), Reads(), Optimizers(), StackProbe())
 
     def off(self) -> None:
         for part in self._parts:
@@ -142,8 +148,8 @@ PARTS: dict[str, Callable[[], Part]] = {
     "nothing": Part,
     "inside": Inside,
     "probe": StackProbe,
-    "steps": lambda: Counting(PartTime),
-    "reads": lambda: Counting(ReadTurns),
+    "steps": Steps,
+    "reads": Reads,
     "optimizers": Optimizers,
     "beside": Beside,
 }

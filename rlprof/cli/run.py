@@ -139,7 +139,7 @@ def run(
         # Windows of torch's profiler would be in the way of what is measured.
         torch=TorchWindowPolicy.OFF if try_ else torch,
         torch_steps=torch_steps,
-        counts_all_steps=try_,
+        is_try=try_,
         steps_from=counted_function(steps_from, agent=agent),
     )
     run_file = None

@@ -149,7 +149,7 @@ def try_(
         label=label,
         steps_from=counted,
         torch=TorchWindowPolicy.OFF,
-        counts_all_steps=True,
+        is_try=True,
     )
     if other := other_name(output, run_file):
         _tell(other)

@@ -141,7 +141,7 @@ def _settings(run: PlannedRun) -> RecordingSettings:
         label=run.program.name,
         sps_pattern=None if pattern is None else re.compile(pattern),
         steps_from=run.counting.function,
-        may_estimate_steps=run.is_full,
+        counts_all=not run.is_full,
     )
 
 

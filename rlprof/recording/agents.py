@@ -115,10 +115,10 @@ class AgentServer:
             variables["RLPROF_TRACER_PID"] = str(os.getpid())
         if settings.steps_from is not None:
             variables["RLPROF_STEPS_FROM"] = settings.steps_from
-        if settings.counts_all_steps:
+        if settings.is_try:
             variables["RLPROF_TREATED"] = "1"
-        elif settings.may_estimate_steps:
-            variables["RLPROF_PART_TIME"] = "1"
+        elif not settings.counts_all:
+            variables["RLPROF_ESTIMATE_READS"] = "1"
         return variables
 
     def has_callers(self) -> bool:

@@ -78,7 +78,6 @@ class AgentTotals:
     custom_states: set[int] = field(default_factory=set)
     torch_states: set[int] = field(default_factory=set)
     lacks_counters: bool = False
-    estimates_steps: bool = False
 
     def add(self, mailbox: MailboxReader) -> None:
         self.probe_cost_us += mailbox.probe_cost_us
@@ -87,7 +86,6 @@ class AgentTotals:
         self.custom_states.add(mailbox.custom_state)
         self.torch_states.add(mailbox.torch_state)
         self.lacks_counters |= mailbox.lacks_counters
-        self.estimates_steps |= mailbox.estimates_steps
 
 
 class Census:

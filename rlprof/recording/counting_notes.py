@@ -22,15 +22,6 @@ def counting_notes(told: AgentTotals, settings: RecordingSettings) -> list[Note]
     notes = []
     if settings.steps_from is not None:
         notes += _target_notes(settings.steps_from, told.custom_states)
-    if told.estimates_steps:
-        notes.append(
-            Note(
-                "info",
-                "steps-estimated",
-                "Steps of single environments take so little time that counting each would have cost the program more than 1 %: "
-                "they were counted a part of the time, and their number is an estimate. rlprof.step(n), called once for many steps, is exact.",
-            )
-        )
     if told.lacks_counters:
         notes.append(
             Note(

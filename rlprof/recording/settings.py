@@ -63,15 +63,14 @@ class RecordingSettings:
     """Optimizer steps in each window."""
     steps_from: str | None = None
     """``module:qualname`` of what makes a step each time that it is called."""
-    may_estimate_steps: bool = True
-    """True if steps that take microseconds are counted a part of the time only, and an environment of the program's own is found by its
-    use, and counted from then on. Without, what is counted begins with the first step, and is all of them."""
+    counts_all: bool = False
+    """True if all is counted from the first on. Else reads of tensors are counted a part of the time where they cost the program more than 0.4 %, and an
+    environment of the program's own is found by its use, and counted from then on."""
 
-    counts_all_steps: bool = False
-    """True for a try: steps that take microseconds are counted all the time, though that costs the program more than 1 %, and agents are ready
-    to treat it."""
+    is_try: bool = False
+    """True if agents are ready to treat the program."""
 
     @property
     def recognises_steps(self) -> bool:
         """True if that is done: where the user says what counts, nothing else does."""
-        return self.may_estimate_steps and self.steps_from is None and self.sps_pattern is None
+        return not self.counts_all and self.steps_from is None and self.sps_pattern is None

@@ -129,7 +129,7 @@ class TraceCollector:
         """Return what the agents read; nothing when no windows are wanted."""
         if self._settings.torch is TorchWindowPolicy.OFF:
             # Without windows, but updates and batches may be all that tells the pace.
-            counts = self._settings.counts_all_steps
+            counts = self._settings.is_try
             return {"RLPROF_TORCH": "counts" if counts else TorchWindowPolicy.OFF.value}
         return {
             "RLPROF_TORCH": self._settings.torch.value,

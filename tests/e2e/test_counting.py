@@ -61,7 +61,7 @@ def test_warnings_and_errors_of_counted_steps_are_told_as_without_counting(
 
     assert (recorded.code, recorded.err) == (bare.returncode, bare.stderr.decode())
     assert "DeprecationWarning: old" in recorded.err
-    assert sum(counted(recorded, "steps:gymnasium.env")) == 2
+    assert sum(counted(recorded, "steps:gymnasium.env")) == 3
 
 
 CALLERS = """
@@ -378,7 +378,7 @@ def test_a_vector_environment_of_evaluations_hides_no_step_of_the_training(write
     assert counted(result, "steps:gymnasium.vector") == [400]
     steps = count_steps(result.recording)
     assert steps.source == "gymnasium env"
-    # Counted in a part of the time where a step is quick on this machine.
+    # Where the way of stepping changes, calls of some ms are taken for those before.
     assert steps.total == pytest.approx(10_000, rel=0.1)
 
 
@@ -480,7 +480,7 @@ def test_workers_of_an_asynchronous_environment_leave_counting_to_it(write, rlpr
 
     assert result.code == 0, result.err
     assert counted(result, "steps:gymnasium.vector") == [100]
-    assert counted(result, "steps:gymnasium.env") == [1, 1]
+    assert counted(result, "steps:gymnasium.env") == []
 
 
 @pytest.mark.parametrize(
@@ -601,4 +601,4 @@ def test_a_thread_steps_while_the_main_thread_waits(write, rlprof_run, begins):
 
     made = sum(int(line) for line in result.out.split())
     (counts,) = counted(result, "steps:gymnasium.env")
-    assert 0 <= made - counts < 100, "but for what was made last"
+    assert abs(made - counts) < 100, "but for what was made where threads change"

@@ -1,4 +1,4 @@
-"""What counting costs a program of which no stacks are taken any more: looks at each call would cost it a sixth of its speed for good."""
+"""What is counted in a program of which no stacks are taken any more."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ class Maze(Env):
     def step(self, action):
         return action, 0.0, False, False, {{}}
 
-env, looking = Wrapper(Maze()), 0
+env = Wrapper(Maze())
 
 def train():
-    global looking
-    for turn in range({turns}):
-        for _ in range(1000):
-            env.step(0)
-        looking += "tally" in Maze.step.__code__.co_freevars
+    for _ in range({steps}):
+        env.step(0)
 
 async def serve():
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print)
@@ -29,10 +26,8 @@ async def serve():
 
 {pause}
 {train}
-print("of {turns} turns", looking, "looked")
-assert looking < {turns} / 2
 """
-TURNS = 400
+STEPS = 400_000
 
 PAUSES = {
     "asyncio handles a signal": ("", "asyncio.run(serve())"),
@@ -49,14 +44,15 @@ PAUSES = {
 
 
 @pytest.mark.parametrize(("pause", "train"), PAUSES.values(), ids=PAUSES)
-def test_calls_are_counted_directly_while_no_stacks_are_taken(pause, train, write, rlprof_run):
+def test_calls_are_counted_while_no_stacks_are_taken(pause, train, write, rlprof_run):
     for name, text in STAND_INS.items():
         (write("").parent / name).parent.mkdir(parents=True, exist_ok=True)
         write(text, name)
-    script = write(TRAIN.format(pause=pause, train=train, turns=TURNS))
+    script = write(TRAIN.format(pause=pause, train=train, steps=STEPS))
 
     recorded = rlprof_run(script, options=["--torch", "off"])
 
     assert recorded.code == 0, (recorded.out, recorded.err)
-    steps = TURNS * 1000 + pause.count("env.step")
-    assert sum(counted(recorded, "steps:gymnasium.env")) == pytest.approx(steps, rel=1e-4)
+    # At its end a program that was profiled is not told what came after the last look.
+    steps = STEPS + pause.count("env.step")
+    assert sum(counted(recorded, "steps:gymnasium.env")) == pytest.approx(steps, rel=0.02)

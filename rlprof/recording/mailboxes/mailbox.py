@@ -109,11 +109,6 @@ class MailboxReader:
         return self._cells[layout.CELL_CUSTOM_STATE]
 
     @property
-    def estimates_steps(self) -> bool:
-        """True if steps were counted a part of the time."""
-        return bool(self._cells[layout.CELL_STEPS_ESTIMATED])
-
-    @property
     def torch_state(self) -> int:
         """State of the windows of torch's profiler."""
         return self._cells[layout.CELL_TORCH_STATE]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.counters import FIRST_THREAD, TAKES_TURNS
+from rlprof.agent.inject.rlprof_agent.turns import FIRST_THREAD, TAKES_TURNS
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,8 @@ import pytest
 from rlprof.agent.inject.rlprof_agent import aside, counters, stand_ins
 from rlprof.agent.inject.rlprof_agent.counted import (
     WATCHED,
-    calls,
+    class_methods,
     custom,
-    gymnasium_envs,
-    pufferlib_envs,
     torch_syncs,
     torch_training,
 )
@@ -127,12 +125,12 @@ def calls():
     yield lambda: _fork_exec("no arguments")
 """
 
-IN_A_START = """
-def _start_new_thread(function, arguments): raise RuntimeError("can't start new thread")
-_start_joinable_thread = _start_new_thread
+IN_A_LOADER = """
+class _BaseDataLoaderIter:
+    def __next__(self): raise LookupError("no such batch")
 def calls():
-    yield lambda: _start_new_thread(len, ())
-    yield lambda: _start_joinable_thread(len, ())
+    yield lambda: _BaseDataLoaderIter().__next__()
+    yield lambda: _BaseDataLoaderIter().__next__(1)
 """
 
 ON_A_GPU = """
@@ -216,13 +214,12 @@ LIBRARIES = {
     "stable_baselines3.common.evaluation": (IN_AN_EVALUATION,),
     "stable_baselines3.common.vec_env.base_vec_env": (IN_A_STEP, IN_AN_OWN_HOOK),
     "subprocess": (IN_THE_STANDARD_LIBRARY,),
-    "threading": (IN_A_START,),
     "torch._dynamo.variables.builder": (IN_A_COMPILER,),
     "torch._tensor": (ON_A_GPU,),
     "torch.cuda.graphs": (IN_A_GRAPH,),
     # Counted by hooks that torch calls between the program's steps.
     "torch.optim.optimizer": (),
-    "torch.utils.data.dataloader": (IN_A_STEP, IN_AN_OWN_HOOK),
+    "torch.utils.data.dataloader": (IN_A_LOADER,),
     "torchrl.envs.async_envs": (IN_A_STEP, IN_AN_OWN_HOOK),
     "torchrl.envs.batched_envs": (IN_A_STEP, IN_AN_OWN_HOOK),
     "torchrl.envs.common": (IN_A_STEP, IN_AN_OWN_HOOK),
@@ -247,8 +244,6 @@ EACH = [
 def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(aside, "_parts", [])
     monkeypatch.setattr(counters, "_counters", {})
-    monkeypatch.setattr(gymnasium_envs, "_env_methods", [])
-    monkeypatch.setattr(pufferlib_envs, "_is_worker", [False])
     monkeypatch.setattr(torch_syncs, "_counted", [])
     monkeypatch.setattr(torch_training, "_asks_whether_captured", [])
     fork_exec = ModuleType("_posixsubprocess")
@@ -350,18 +345,6 @@ def test_a_stand_in_for_a_method_fails_like_it():
     assert len(traceback_of(lambda: Logger().handle(1)).splitlines()) == len(bare)
 
 
-def test_a_call_with_wrong_arguments_names_the_function_in_python_3_9_too():
-    def go(self, way):
-        return self, way
-
-    counted = calls.counting_in_brief(go, counters.counter("steps:of this test"), [0])
-
-    # Python 3.9 reads the name in the error from the code.
-    assert counted.__code__.co_name == "go"
-    with pytest.raises(TypeError, match=r"go\(\) missing 1 required positional argument: 'way'"):
-        counted(3)
-
-
 def test_a_call_with_wrong_arguments_of_what_cython_has_compiled_is_told_in_its_words():
     def go(self, way):
         return self, way
@@ -377,12 +360,8 @@ def test_a_call_with_wrong_arguments_of_what_cython_has_compiled_is_told_in_its_
                 raise TypeError(f"go() takes exactly 2 positional arguments ({len(args)} given)")
             return args
 
-    for counted in (
-        calls.counting(cython_function_or_method(), counters.counter("steps:of this test")),
-        calls.counting_in_brief(
-            cython_function_or_method(), counters.counter("steps:of this test"), [0]
-        ),
-    ):
-        assert counted(3, 4) == (3, 4)
-        with pytest.raises(TypeError, match=r"go\(\) takes exactly 2 positional arguments"):
-            counted(3)
+    passed = class_methods.passing(cython_function_or_method())
+
+    assert passed(3, 4) == (3, 4)
+    with pytest.raises(TypeError, match=r"go\(\) takes exactly 2 positional arguments"):
+        passed(3)

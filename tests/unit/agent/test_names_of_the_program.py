@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from rlprof.agent.inject.rlprof_agent import counters
-from rlprof.agent.inject.rlprof_agent.counted.class_methods import CountedMethods
+from rlprof.agent.inject.rlprof_agent.counted.class_methods import count_methods
 from rlprof.agent.inject.rlprof_agent.counted.own_environments import OwnEnvironment
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
 
 PROGRAM = """
 class Base:
@@ -60,22 +59,14 @@ def use(program: dict[str, Any]) -> None:
         world.wait(3).send(None)
 
 
-@pytest.mark.parametrize("way", [AWAY, BRIEF, LOOKS, DIRECT])
-def test_a_counted_class_reads_none_of_its_names(program: dict[str, Any], way: int):
-    counter = counters.counter(f"test:names:{way}")
-    methods = CountedMethods(program["Base"], ("step", "move", "wait"), counter)
-    methods.install()
+def test_a_counted_class_reads_none_of_its_names(program: dict[str, Any]):
+    count_methods(program["Base"], ("step", "move", "wait"), counters.counter("test:names"))
     use(program)
-    methods.put(way)
-    use(program)
-    methods.remove()
 
 
-@pytest.mark.parametrize("way", [AWAY, BRIEF, LOOKS, DIRECT])
-def test_an_environment_of_the_programs_reads_none_of_its_names(program: dict[str, Any], way: int):
+def test_an_environment_of_the_programs_reads_none_of_its_names(program: dict[str, Any]):
     world = program["World"]
     for name in ("step", "move"):
-        own = OwnEnvironment(world, name, vars(world)[name], counters.counter("test:own names"))
+        own = OwnEnvironment(world, name, vars(world)[name])
         own.count_at(use.__code__, 1, 1)
-        own.put(way)
     use(program)

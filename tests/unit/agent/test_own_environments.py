@@ -6,7 +6,6 @@ import copy
 import gc
 import pickle
 import sys
-import threading
 import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -20,10 +19,8 @@ from torch.overrides import TorchFunctionMode
 
 from rlprof.agent.inject.rlprof_agent import aside
 from rlprof.agent.inject.rlprof_agent.code_places import instructions_at
-from rlprof.agent.inject.rlprof_agent.counted import in_threads, own_environments
-from rlprof.agent.inject.rlprof_agent.counted.in_threads import _LOOKED_AT
+from rlprof.agent.inject.rlprof_agent.counted import call_marks, own_environments
 from rlprof.agent.inject.rlprof_agent.counted.own_environments import OwnEnvironment, find
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY, BRIEF, DIRECT, LOOKS
 from rlprof.agent.inject.rlprof_agent.counted.step_results import steps_of
 from rlprof.agent.inject.rlprof_agent.layout import COUNTED_FILE
 
@@ -83,7 +80,10 @@ def as_it_was() -> Iterator[None]:
     del aside._parts[parts:]
     caught.clear()
     own_environments._found.clear()
-    own_environments._turns = None
+    for name in ("advance", "scaled", "about"):
+        mark = call_marks.mark_of(World.__dict__[name])
+        if mark is not None:
+            mark.take_all()
 
 
 @pytest.fixture
@@ -100,6 +100,7 @@ def sampled(monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[], objec
 
 
 def steps() -> int:
+    call_marks.add_what_is_left()
     count: int = own_environments.counter(own_environments.NAME).cell[0]
     return count
 
@@ -194,7 +195,7 @@ def test_a_copy_of_what_counts_counts_for_nobody(monkeypatch, classes):
 
     own = pickle.loads(pickle.dumps(caught[0]))
 
-    assert (own.size, own.places) == (1, {})
+    assert not own.is_called_by(sys._getframe())
     assert copy.deepcopy(World.advance) is World.advance
 
 
@@ -203,13 +204,13 @@ def test_an_instrument_of_the_programs_finds_the_original(monkeypatch, classes):
     sampled(monkeypatch, "advance", lambda: world.advance(1))
     own = caught[0]
     assert own is not None
-    counting = World.__dict__["advance"]
-    assert counting is not original
+    assert World.__dict__["advance"] is not original
 
     own_environments.step_aside()
     assert World.__dict__["advance"] is original
     own_environments.step_back()
-    assert World.__dict__["advance"] is counting
+    assert own.has(World.__dict__["advance"])
+    assert World.__dict__["advance"] is not original
 
 
 def test_a_class_made_anew_each_time_is_left_alone(monkeypatch):
@@ -236,13 +237,11 @@ def test_a_class_that_the_program_lets_go_of_is_gone(monkeypatch):
     kept = a_stage()
     (known,) = caught
     assert known is not None
-    for way in (BRIEF, DIRECT, AWAY, LOOKS):
-        known.put(way)
     gc.collect()
 
     assert [each() for each in kept] == [None, None]
     assert not known.is_there
-    known.put(LOOKS)
+    known.step_back()
 
 
 def test_what_is_no_method_of_a_class_is_left_alone():
@@ -340,46 +339,18 @@ def test_what_only_says_that_it_is_a_list_is_not_asked():
         assert steps_of(object(), ([1.0], reward, False)) == 0
 
 
-def test_a_step_that_the_program_holds_on_to_is_not_looked_at_where_nothing_is_counted(
-    monkeypatch, classes
-):
-    world = World()
-
-    def training(advance: Callable[[int], object]) -> None:
-        advance(1)
-
-    sampled(monkeypatch, "advance", lambda: world.advance(1))
-    held, (own,) = world.advance, own_environments._found
-    calls = own._counter.calls
-
-    made = []
-    for way in (LOOKS, AWAY, BRIEF, AWAY):
-        own.put(way)
-        before = calls[0]
-        training(held)
-        made.append(calls[0] - before)
-
-    assert made == [1, 0, 1, 0]
-
-
-def test_steps_of_a_thread_are_counted_directly_after_some(monkeypatch, classes):
-    monkeypatch.setenv("RLPROF_PART_TIME", "1")
+def test_a_step_that_the_program_holds_on_to_counts(monkeypatch, classes):
     world, before = World(), steps()
+    held = world.advance
 
-    def training(times: int) -> None:
+    def training(advance: Callable[[int], object], times: int) -> None:
         for _ in range(times):
-            world.advance(1)
+            advance(1)
 
-    sampled(monkeypatch, "advance", lambda: training(1))
-    turns = own_environments._turns
-    assert turns is not None
-    # As dear as can be: how dear it is depends on the machine.
-    monkeypatch.setattr(in_threads, "MOST_COST", 0.0)
-    thread = threading.Thread(target=training, args=(5 * _LOOKED_AT,))
-    thread.start()
-    thread.join()
-    ways = turns.way
-    turns.begin()
+    sampled(monkeypatch, "advance", lambda: training(world.advance, 1))
+    while_judged = world.advance
+    training(world.advance, 1)
+    for each in (held, while_judged):
+        training(each, 3)
 
-    assert ways == DIRECT
-    assert steps() - before == 5 * _LOOKED_AT
+    assert steps() - before == 7

@@ -5,12 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import layout
-from rlprof.agent.inject.rlprof_agent.counted import call_costs, part_time
-from rlprof.agent.inject.rlprof_agent.counted.part_time import AWAY
+from rlprof.agent.inject.rlprof_agent import layout, turns
+from rlprof.agent.inject.rlprof_agent.counted import read_turns
 from rlprof.agent.inject.rlprof_agent.counted.read_turns import MOST_COST, READ_NS, ReadTurns
-from rlprof.agent.inject.rlprof_agent.counters import FIRST_THREAD
 from rlprof.agent.inject.rlprof_agent.sync_sites import SyncSites
+from rlprof.agent.inject.rlprof_agent.turns import FIRST_THREAD
 
 TURN_NS = 10_000_000
 
@@ -46,7 +45,7 @@ class Program:
 
 @pytest.fixture(autouse=True)
 def without_a_gpu(monkeypatch):
-    monkeypatch.setattr(call_costs, "_OFTEN", 1 << 62)
+    monkeypatch.setattr(read_turns, "_OFTEN", 1 << 62)
     monkeypatch.setitem(sys.modules, "torch.cuda", SimpleNamespace(_initialized=False))
 
 
@@ -98,7 +97,7 @@ def test_a_forked_child_begins_anew():
     program = Program()
     for _ in range(100):
         program.turn(400, 10)
-    program.turns.put(AWAY)
+    program.turns.stop()
 
     program.turns.forget()
     before = program.told
@@ -127,7 +126,7 @@ def test_methods_change_places_seldom(monkeypatch):
         program.turn(400, 10)
     assert program.changes < 2 * 1000 / 15
 
-    monkeypatch.setattr(call_costs, "_OFTEN", 150)  # As from Python 3.13 on.
+    monkeypatch.setattr(read_turns, "_OFTEN", 150)  # As from Python 3.13 on.
     for _ in range(1_000_000):
         program.turn(400, 10)
     assert program.changes < 900
@@ -135,7 +134,7 @@ def test_methods_change_places_seldom(monkeypatch):
 
 def test_what_other_threads_read_ends_the_counting_until_the_main_thread_goes_on(monkeypatch):
     program = Program()
-    monkeypatch.setattr(part_time, "_all", [program.turns])
+    monkeypatch.setattr(turns, "_all", [program.turns])
     few = int(MOST_COST * TURN_NS / READ_NS) - 1
     program.turn(few, 0)
 
@@ -155,12 +154,12 @@ def test_what_other_threads_read_ends_the_counting_until_the_main_thread_goes_on
 
 def test_without_stacks_many_reads_of_the_main_thread_end_the_counting(monkeypatch):
     program = Program()
-    monkeypatch.setattr(part_time, "_all", [program.turns])
+    monkeypatch.setattr(turns, "_all", [program.turns])
     program.turn(1, 0)
 
-    part_time.end_turns()
+    turns.end()
     program.turns.read_in(FIRST_THREAD)
     assert not program.are_counted
 
-    part_time.begin()
+    turns.begin()
     assert program.are_counted

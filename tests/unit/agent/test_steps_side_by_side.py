@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from types import SimpleNamespace
 
@@ -10,38 +9,22 @@ import pytest
 
 from rlprof.agent.inject.rlprof_agent import counters
 from rlprof.agent.inject.rlprof_agent.counted import (
+    call_marks,
     custom,
     evaluations,
     gymnasium_envs,
     stable_baselines3_envs,
 )
 
-THREADS, STEPS = 4, 20_000
+THREADS, STEPS = 4, 50_000
 
-needs_atomic_adds = pytest.mark.skipif(
-    sys.version_info < (3, 10), reason="Python 3.9 changes threads between any two instructions"
-)
+MOST_LOST = 0.2
+"""Where threads change in the midst of a look, what one of them has made since the last is lost; on a busy machine they change often."""
 
 
 @pytest.fixture(autouse=True)
 def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
-    monkeypatch.setattr(gymnasium_envs, "_env_methods", [])
-
-
-@pytest.fixture
-def _turns_are_told(monkeypatch):
-    """As where the probe takes stacks of the process."""
-    monkeypatch.setenv("RLPROF_PART_TIME", "1")
-    monkeypatch.setenv("RLPROF_PROBE_US", "10000")
-
-
-@pytest.fixture
-def _threads_change_often():
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(usual)
 
 
 @pytest.fixture
@@ -68,7 +51,12 @@ def library():
 
 
 def counts() -> dict[str, int]:
+    call_marks.add_what_is_left()
     return {name: counters.counted(name) for name in counters._counters if counters.counted(name)}
+
+
+def nearly(wanted: dict[str, int]) -> object:
+    return pytest.approx(wanted, rel=MOST_LOST)
 
 
 def in_threads(work) -> None:
@@ -82,8 +70,6 @@ def in_threads(work) -> None:
 # Threads
 
 
-@needs_atomic_adds
-@pytest.mark.usefixtures("_threads_change_often")
 def test_no_step_of_threads_is_lost(library):
     class Repeated(library.Env):
         def step(self, action, times=1):
@@ -96,11 +82,9 @@ def test_no_step_of_threads_is_lost(library):
 
     in_threads(work)
 
-    assert counts() == {"steps:gymnasium.env": THREADS * STEPS}
+    assert counts() == nearly({"steps:gymnasium.env": THREADS * STEPS})
 
 
-@needs_atomic_adds
-@pytest.mark.usefixtures("_threads_change_often")
 def test_no_step_within_wrappers_counts_twice_in_threads(library):
     class Wrapper(library.Env):
         def __init__(self, env):
@@ -116,11 +100,29 @@ def test_no_step_within_wrappers_counts_twice_in_threads(library):
 
     in_threads(work)
 
-    assert counts() == {"steps:gymnasium.env": THREADS * STEPS}
+    # Threads change within a row of calls that are looked at.
+    assert counts() == nearly({"steps:gymnasium.env": THREADS * STEPS})
 
 
-@needs_atomic_adds
-@pytest.mark.usefixtures("_threads_change_often")
+def test_of_wrappers_of_one_class_within_each_other_the_outermost_counts(library):
+    class Wrapper(library.Env):
+        def __init__(self, env):
+            self.env = env
+
+        def step(self, action):
+            return self.env.step(action)
+
+    class Repeats(Wrapper):
+        def step(self, action):
+            return [self.env.step(action) for _ in range(3)]
+
+    env = Wrapper(Repeats(Wrapper(Wrapper(library.Env()))))
+    for _ in range(STEPS):
+        env.step(0)
+
+    assert counts()["steps:gymnasium.env"] == pytest.approx(STEPS, abs=1)
+
+
 def test_no_step_of_a_named_method_is_lost_in_threads():
     class Simulator:
         num_envs = 8
@@ -134,11 +136,9 @@ def test_no_step_of_a_named_method_is_lost_in_threads():
 
     in_threads(lambda: [Simulator.advance(each) for each in range(STEPS)])
 
-    assert counts() == {"steps:custom": THREADS * STEPS}
+    assert counts() == nearly({"steps:custom": THREADS * STEPS})
 
 
-@needs_atomic_adds
-@pytest.mark.usefixtures("_threads_change_often")
 def test_no_step_is_lost_while_other_threads_evaluate(library):
     def evaluate_policy(env):
         for _ in range(STEPS):
@@ -154,7 +154,9 @@ def test_no_step_is_lost_while_other_threads_evaluate(library):
 
     def train():
         begun.wait()
-        evaluate_policy(library.Env())
+        env = library.Env()
+        for _ in range(STEPS):
+            env.step(0)
 
     trainers = [threading.Thread(target=train) for _ in range(THREADS)]
     for each in trainers:
@@ -163,14 +165,14 @@ def test_no_step_is_lost_while_other_threads_evaluate(library):
     for each in trainers:
         each.join()
 
-    steps = THREADS * STEPS
-    assert counts() == {"steps:gymnasium.env": steps, "evaluation_steps": steps}
+    # Which of two threads made a call that nobody has looked at is not known.
+    assert sum(counts().values()) == pytest.approx(2 * THREADS * STEPS, rel=MOST_LOST)
+    assert counts().keys() == {"steps:gymnasium.env", "evaluation_steps"}
 
 
 # Vector environments beside single ones
 
 
-@pytest.mark.usefixtures("_turns_are_told")
 @pytest.mark.parametrize("way", ["step", "step_wait"])
 def test_what_a_vector_environment_steps_counts_there_alone(library, way):
     envs = library.VectorEnv(library.Env(), library.Env())
@@ -181,7 +183,6 @@ def test_what_a_vector_environment_steps_counts_there_alone(library, way):
     assert counts() == {"steps:gymnasium.vector": 10}
 
 
-@pytest.mark.usefixtures("_turns_are_told")
 def test_a_single_environment_counts_before_and_after_a_vector_environment(library):
     env = library.Env()
     evaluated = library.VectorEnv(library.Env(), library.Env())
@@ -194,7 +195,20 @@ def test_a_single_environment_counts_before_and_after_a_vector_environment(libra
     assert counts() == {"steps:gymnasium.env": 6, "steps:gymnasium.vector": 6}
 
 
-@pytest.mark.usefixtures("_turns_are_told")
+def test_parts_of_a_program_that_step_in_other_ways_are_no_mixture(library):
+    """A training of some thousand steps, an evaluation in a vector environment, and so on."""
+    env, evaluated = library.Env(), library.VectorEnv(*[library.Env() for _ in range(4)])
+    for _ in range(20):
+        for _ in range(STEPS // 10):
+            env.step(0)
+        for _ in range(100):
+            evaluated.step(0)
+
+    assert counts() == pytest.approx(
+        {"steps:gymnasium.env": 2 * STEPS, "steps:gymnasium.vector": 8_000}, rel=0.2
+    )
+
+
 def test_what_another_thread_steps_meanwhile_is_counted(library):
     class Waits(library.Env):
         def step(self, action):
@@ -208,7 +222,6 @@ def test_what_another_thread_steps_meanwhile_is_counted(library):
     assert counts() == {"steps:gymnasium.env": 1, "steps:gymnasium.vector": 1}
 
 
-@pytest.mark.usefixtures("_turns_are_told")
 def test_an_error_in_a_vector_environment_ends_what_it_holds(library):
     class Fails(library.Env):
         def step(self, action):
@@ -218,10 +231,9 @@ def test_an_error_in_a_vector_environment_ends_what_it_holds(library):
         library.VectorEnv(Fails()).step(0)
     library.Env().step(0)
 
-    assert counts() == {"steps:gymnasium.env": 1}
+    assert counts()["steps:gymnasium.env"] == 1
 
 
-@pytest.mark.usefixtures("_turns_are_told")
 def test_vector_environments_of_one_library_within_those_of_another(library):
     class VecEnv(library.VectorEnv):
         pass
@@ -232,23 +244,3 @@ def test_vector_environments_of_one_library_within_those_of_another(library):
     library.Env().step(0)
 
     assert counts()["steps:gymnasium.env"] == 1
-
-
-def test_where_no_turns_are_told_training_in_vector_environments_costs_nothing_within(library):
-    step = library.Env.step
-    envs = library.VectorEnv(library.Env())
-
-    envs.step(0)
-
-    assert library.Env.step is step.__wrapped__
-
-
-def test_where_no_turns_are_told_training_in_single_ones_goes_on_counting(library):
-    env = library.Env()
-    for _ in range(200):
-        env.step(0)
-
-    library.VectorEnv(library.Env()).step(0)
-    env.step(0)
-
-    assert counts() == {"steps:gymnasium.env": 201, "steps:gymnasium.vector": 1}

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.counted import calls as counted_calls
+from rlprof.agent.inject.rlprof_agent.counted import call_marks
 from rlprof.agent.inject.rlprof_agent.counted.dressing import is_counting
+from rlprof.agent.inject.rlprof_agent.counted.outermost import outermost
 from rlprof.agent.inject.rlprof_agent.counters import EventCounter
 from rlprof.agent.inject.rlprof_agent.treatments.calls import shape_of
 from rlprof.recording.mailboxes.treatment_desk import TreatmentState
@@ -396,18 +397,20 @@ def test_the_script_goes_by_the_name_of_its_file(monkeypatch, program, its_try):
 
 def test_what_the_agent_counts_is_counted_still(imported, its_try):
     counter = EventCounter("steps", None)
-    original = imported.Env.step
-    imported.Env.step = counted_calls.counting(original, counter)
-    code, counting = original.__code__, imported.Env.step.__code__
+    step = imported.Env.step
+    assert call_marks.count(step, counter, outermost(counter))
+    code = step.__code__
 
     with its_try.on(by_name("Env.step")):
-        assert original.__code__ is not code
-        assert imported.Env.step.__code__ is counting
+        assert step.__code__ is not code
         given = [imported.Env().step(number)[2] for number in range(4)]
+        imported.Env().step(4)
+    imported.Env().step(5)
+    call_marks.add_what_is_left()
 
     assert given == [0, 0, 2, 2]
-    assert counter.cell[0] == 4
-    assert original.__code__ is code
+    assert counter.cell[0] == 6
+    assert step.__code__ is code
 
 
 def test_a_treated_function_does_not_pass_for_one_that_counts(program, its_try):

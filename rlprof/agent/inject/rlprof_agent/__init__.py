@@ -145,9 +145,9 @@ def _start_in_child() -> None:
     """Renew everything: the parent's mailbox and its timer are not the child's."""
     global _agent
     before, _agent = _agent, None
-    part_time: Any = sys.modules.get("rlprof_agent.counted.part_time")
-    if part_time is not None:
-        part_time.forget_what_is_left()
+    call_marks: Any = sys.modules.get("rlprof_agent.counted.call_marks")
+    if call_marks is not None:
+        call_marks.forget_what_is_left()
     try:
         _import_anew()
         from . import layout, manners
@@ -182,14 +182,14 @@ def _renew_cells() -> None:
     from . import counters
 
     counters.renew()
-    part_time: Any = sys.modules.get("rlprof_agent.counted.part_time")
-    if part_time is not None:
+    turns: Any = sys.modules.get("rlprof_agent.turns")
+    if turns is not None:
         if _agent is None:
-            part_time.stop()
+            turns.stop()
         elif _agent.probe is not None and _agent.probe.is_on:
-            part_time.begin()
+            turns.begin()
         else:
-            part_time.end_turns()
+            turns.end()
     torch_syncs: Any = sys.modules.get("rlprof_agent.counted.torch_syncs")
     if torch_syncs is not None:
         torch_syncs.renew()

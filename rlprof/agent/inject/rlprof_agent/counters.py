@@ -6,12 +6,9 @@ import sys
 
 # The C module, without stubs: ``functools`` would pull in collections.
 from _functools import partial  # type: ignore[import-not-found]
-from _thread import get_ident
 from _weakref import ref
-from sys import _getframe
 
 from . import foreign_errors
-from .layout import COUNTED_FILE
 from .plain_reads import MISSING, in_classes, is_metaclass, kept_as
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -27,70 +24,20 @@ _FEW = 64
 """References to what is gone that may stay."""
 _MANY = 64
 """Objects of a class that tell how many all others are."""
-_MOST_CALLERS = 64
-"""Of one function, that are told from each other."""
-_MOST_AWAITING = 64
-"""Frames above an awaited call that are looked through."""
-_CO_COROUTINE = 128
-
-FIRST_THREAD = get_ident()
-TAKES_TURNS = [FIRST_THREAD]
-"""The thread of which stacks are taken; 0 while there is none. Others have no turns, so that their calls tell themselves how many there were."""
 _counters: dict[str, EventCounter] = {}
 
 
-WINDOW_TURNS = 200
-"""Turns of the first thread after which it is told."""
-_FEW_OF_THREADS = 0.01
-"""Part of the calls, made by other threads, up to which the first one's turns do not heed them: a thread that shows the policy twenty times a second had each
-call looked at, and took an eighth of the first one's time for good."""
-
-
 class EventCounter:
-    """Events of one name, counted by ``counter.cell[0] += n`` or through ``counted.calls``."""
+    """Events of one name, counted by ``counter.cell[0] += n`` or ``counter.add(n)``."""
 
-    __slots__ = (
-        "_alike",
-        "_codes",
-        "_kept",
-        "_measured_by",
-        "_of_classes",
-        "calls",
-        "cell",
-        "held",
-        "in_thread",
-        "inner",
-        "is_elsewhere",
-        "left",
-        "name",
-        "on_first",
-        "others",
-        "owner",
-        "sizes",
-    )
+    __slots__ = ("_alike", "_kept", "_measured_by", "_of_classes", "cell", "inner", "name", "sizes")
 
     def __init__(self, name: str, size_of: Optional[SizeOf]) -> None:
         self.name = name
-        self.owner = 0
-        """The thread that is inside a counted call; 0 for none."""
-        self.others: set[int] = set()
-        """Further threads that are."""
-        self.held: set[int] = set()
-        """Threads whose calls do not count: they are made by calls that another counter counts."""
-        self.inner: Any = None
-        """``held`` of the counter that leaves out what these calls make; to be set before methods are counted."""
-        self.is_elsewhere = False
-        """True if objects are called in other threads than the first, of which nobody takes stacks."""
-        self.calls = [0]
-        """All calls, with those inside of others."""
-        self.left = [0]
-        """Outermost calls in threads without turns until ``in_thread`` is called with the thread."""
-        self.in_thread: Callable[[int], Any] = callable
-        """By default nothing: ``callable`` takes anything and never raises."""
+        self.inner: Optional[EventCounter] = None
+        """The counter in which nothing counts that is called by what this one counts."""
         self.sizes: dict[int, int] = {}
         """Amount that one call of an object counts for, by its ``id``, while it lives."""
-        self.on_first: Optional[Callable[[], None]] = None
-        """Called with the first count of each object."""
         self._kept: dict[int, Any] = {}
         """Weak references by ``id`` of what has a size, and some of what is gone."""
         self._of_classes: dict[int, tuple[int, Any]] = {}
@@ -99,8 +46,6 @@ class EventCounter:
         """
         self._alike: dict[int, list[Any]] = {}
         """Classes by ``id``, each with a weak reference and how many of its objects were one."""
-        self._codes: list[Any] = []
-        """Those of callers, so that their numbers are nobody else's."""
         self._measured_by = size_of
         self.renew()
 
@@ -109,58 +54,10 @@ class EventCounter:
         # Not by an import: the program may have put another ``__import__`` in place by now.
         shared = sys.modules[__package__].cell(self.name)
         self.cell: Any = memoryview(bytearray(8)).cast("q") if shared is None else shared
-        # Threads of the parent do not live on in a child, and their numbers are given anew.
-        self.others.intersection_update([get_ident()])
-        self.held.intersection_update([get_ident()])
-        if self.owner != get_ident():
-            self.owner = 0
 
-    def add(self, number: int, more: int) -> None:
-        """Count so many calls that were made without us, each for one, and ``more`` for those of several."""
-        steps = number + more
-        self.cell[0] += steps
-        self.calls[0] += number
-        thread = get_ident()
-        if thread != TAKES_TURNS[0]:
-            self.left[0] -= number
-            if self.left[0] < 0:
-                self.in_thread(thread)
-
-    def note(self, seen: tuple[dict[int, list[int]], int]) -> None:
-        """Count who calls the counted function that calls this, in ``callers``: for an outermost call (0), or another (1)."""
-        callers, kind = seen
-        code = _calling()
-        each = callers.get(id(code))
-        if each is None:
-            if len(callers) >= _MOST_CALLERS:
-                return
-            self._codes.append(code)
-            each = callers[id(code)] = [0, 0]
-        each[kind] += 1
-
-    def is_outermost(self, callers: dict[int, list[int]]) -> bool:
-        """Tell whether the counted function that calls this is called by one of ``callers`` whose calls were the outermost. The first call by one
-        that is not known has all looked at anew.
-        """
-        each = callers.get(id(_calling()))
-        if each is None:
-            self.in_thread(0)
-            return False
-        return each[0] > each[1]
-
-    def is_inside(self, thread: int) -> bool:
-        """Tell whether the awaited call that calls this is made within another one: of this thread, or of a coroutine that awaits it."""
-        if self.owner == thread or thread in self.others or thread in self.held:
-            return True
-        frame: Any = _getframe(1).f_back
-        for _ in range(_MOST_AWAITING):
-            if frame is None:
-                return False
-            code = frame.f_code
-            if code.co_flags & _CO_COROUTINE and code.co_filename == COUNTED_FILE:
-                return True
-            frame = frame.f_back
-        return False
+    def add(self, number: int) -> None:
+        """Count so many more."""
+        self.cell[0] += number
 
     def size_of(self, owner: Any) -> int:
         """Return what a call of ``owner`` counts for."""
@@ -172,10 +69,7 @@ class EventCounter:
         of_class = self._of_classes.get(id(type(owner)))
         if of_class is not None and of_class[1]() is type(owner):
             return of_class[0]
-        self.is_elsewhere |= get_ident() != FIRST_THREAD
         try:
-            if self.on_first is not None:
-                self.on_first()
             size = 1 if self._measured_by is None else max(0, int(self._measured_by(owner)))
         except Exception as error:
             foreign_errors.pass_on(error)
@@ -219,36 +113,10 @@ class EventCounter:
         self._of_classes[number] = size, ref(kind, partial(self._of_classes.pop, number))
 
     def __reduce__(self) -> Any:
-        """Pickle into standard types that count for nobody: a copy may go to an interpreter
-        without an agent, and its steps count where they were asked for.
-        """
+        """Hooks of torch's go along where a program's class of optimizers is pickled by value; there they count for nobody."""
         from types import SimpleNamespace
 
-        return (
-            SimpleNamespace,
-            (),
-            {
-                "cell": [0],
-                "calls": [0],
-                "left": [0],
-                "owner": 0,
-                "add": max,
-                "in_thread": callable,
-                "measure": callable,
-                "note": callable,
-                "is_outermost": callable,
-                "is_inside": callable,
-                "size_of": callable,
-            },
-        )
-
-
-def _calling() -> Any:
-    """The code of the program's that has called what counts."""
-    frame: Any = _getframe(1).f_back
-    while frame is not None and frame.f_code.co_filename == COUNTED_FILE:
-        frame = frame.f_back
-    return None if frame is None else frame.f_code
+        return SimpleNamespace, (), {"cell": [0]}
 
 
 def counter(name: str, size_of: Optional[SizeOf] = None) -> EventCounter:
@@ -265,21 +133,9 @@ def counted(name: str) -> int:
     """Return how much of ``name`` this process has counted, by :func:`rlprof.step` too, which has no counter here."""
     found = _counters.get(name)
     if found is not None:
-        return so_far(found)
+        return int(found.cell[0])
     cell = sys.modules[__package__].cell(name) if name else None
     return 0 if cell is None else int(cell[0])
-
-
-def so_far(counter: Any) -> int:
-    """Return what is in a counter, with what an evaluation has counted apart since it began."""
-    cell = counter.cell
-    own: Any = getattr(cell, "so_far", None)
-    return int(cell[0] if own is None else own())
-
-
-def counters_of(kind: str) -> list[EventCounter]:
-    """Those there are by now whose names begin with ``kind``."""
-    return [each for name, each in list(_counters.items()) if name.startswith(kind)]
 
 
 def stated(owner: Any, name: str) -> Any:
@@ -299,39 +155,3 @@ def renew() -> None:
     """Count for this process alone: to be called in a forked child."""
     for each in _counters.values():
         each.renew()
-
-
-class ThreadShare:
-    """Share of the counted calls that other threads make than the first, whose turns tell of its own alone; told from what they count down
-    (``EventCounter.left``).
-    """
-
-    def __init__(self, counter: EventCounter, calls: list[int]) -> None:
-        self._counter, self._calls = counter, calls
-        self._left = 0
-        """Count that their calls go down from, at the last turn, or when it was last set."""
-        self._turns, self._theirs, self._before = 0, 0, 0
-        """Turns of this window, calls of other threads in them, and all calls before it."""
-        self._are_few = False
-
-    @property
-    def is_heeded(self) -> bool:
-        """True if other threads make more than a few of the calls, as far as is known."""
-        return bool(self._counter.is_elsewhere and not self._are_few)
-
-    def leave(self, calls: int) -> None:
-        """Have so many calls of theirs made until they tell of them."""
-        self._theirs += max(0, self._left - self._counter.left[0])
-        self._counter.left[0] = self._left = calls
-
-    def turn(self) -> None:
-        """A turn has ended. Of none in a window it is taken that there will be none."""
-        self.leave(self._counter.left[0])
-        if not self._turns:
-            self._before = self._calls[0]
-        self._turns += 1
-        if self._turns < WINDOW_TURNS:
-            return
-        self._are_few = 0 < self._theirs <= _FEW_OF_THREADS * (self._calls[0] - self._before)
-        self._counter.is_elsewhere = self._theirs > 0
-        self._turns = self._theirs = 0

@@ -35,10 +35,10 @@ WATCHED = {"multiprocessing.util": watch_workers}
 
 def _end() -> None:
     _tell_uncaught()
-    part_time: Any = sys.modules.get("rlprof_agent.counted.part_time")
-    if part_time is not None:
+    call_marks: Any = sys.modules.get("rlprof_agent.counted.call_marks")
+    if call_marks is not None:
         try:
-            part_time.let_go()
+            call_marks.add_what_is_left()
         except Exception as error:
             foreign_errors.pass_on(error)  # A signal handler of the program's may raise here.
 

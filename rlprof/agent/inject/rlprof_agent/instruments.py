@@ -47,6 +47,11 @@ class _ProbeOfNow:
             probe.step_back()
 
 
+def are_writes_heard() -> bool:
+    """Tell whether the program has an audit hook, which is told when the code of a function is changed."""
+    return _is_audited[0]
+
+
 def install(probe: ProbeGetter) -> None:
     """``probe()`` returns this process's probe or None."""
     _probe.append(probe)
@@ -220,6 +225,11 @@ def _end_window() -> None:
 def _windows() -> Optional[TorchWindows]:
     probe = _probe[0]()
     return None if probe is None else probe.windows
+
+
+def is_one_on() -> bool:
+    """Tell whether an instrument of the program's is on, as far as Python tells."""
+    return not _nothing_is_on()
 
 
 def _nothing_is_on() -> bool:

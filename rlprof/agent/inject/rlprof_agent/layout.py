@@ -107,8 +107,6 @@ CELL_LOOKS_ASKED = 32
 CELL_LOOKS_TAKEN = 33
 CELL_LOOKS_COST_NS = 34
 """CPU time spent on them."""
-CELL_STEPS_ESTIMATED = 35
-"""1: steps were counted a part of the time."""
 CELL_TREATMENT_ASKED = 36
 """Number of the treatment that is asked for, 0 for none; the recorder's, which writes what it is before."""
 CELL_TREATMENT_WANTED = 37
@@ -122,7 +120,7 @@ CELL_TREATMENT_BEAT_NS = 40
 CELL_ONLY_TREATED = 41
 """1: nobody reads stacks any more; samples are for treatments alone. The recorder's."""
 CELL_TREATMENT_COST_NS = 42
-"""Time that calls took which were answered without being made, and that counting steps has taken; the agent's."""
+"""Time that calls took which were answered without being made; the agent's."""
 CELL_COUNTERS = COUNTERS_START // 8
 
 # States of the probe.

@@ -21,8 +21,7 @@ from _signal import (  # type: ignore[import-not-found]
 )
 from _thread import get_ident
 
-from . import aside, foreign_errors, layout
-from .counted import part_time
+from . import aside, foreign_errors, layout, turns
 from .cpu_timer import CpuTimer
 from .frame_numbers import FrameNumbers
 from .mailbox import Mailbox
@@ -189,7 +188,7 @@ class StackProbe:
 
     def _set_state(self, state: int) -> None:
         # The turns before are over.
-        part_time.begin() if state == layout.PROBE_ON else part_time.end_turns()
+        turns.begin() if state == layout.PROBE_ON else turns.end()
         treatments: Any = sys.modules.get("rlprof_agent.treatments")
         if treatments is not None and state != layout.PROBE_ON:
             treatments.stop(
@@ -203,7 +202,7 @@ class StackProbe:
             self._interval_us = wanted
             self._timer.set_interval(wanted)
             if not wanted:
-                part_time.end_turns()
+                turns.end()
 
     def _heed_recursion_limit(self) -> None:
         limit = sys.getrecursionlimit()
@@ -254,7 +253,7 @@ class StackProbe:
         if windows is not None and windows.is_open:
             # Not the program's pace, and torch may take stacks by a profile function of its own.
             windows.look()
-            part_time.begin()
+            turns.begin()
             self._last_ns = time.thread_time_ns()
             return
         if sys.gettrace() is not None or sys.getprofile() is not None:
@@ -266,6 +265,7 @@ class StackProbe:
             # Only a try imports it.
             from . import treatments
 
+            turns.turn(weight)
             treatments.follow(self._mailbox)
             self._obey_interval()
             self._last_ns = time.thread_time_ns()
@@ -288,7 +288,7 @@ class StackProbe:
         if depth >= min(layout.MAX_FRAMES, NEAR_RECURSION_LIMIT * self._recursion_limit):
             self.give_up(layout.PROBE_DEEP_STACK)
             return
-        part_time.turn(weight)
+        turns.turn(weight)
         stack = self._stacks.get(tuple(key))
         if stack is None:
             stack = self._define(tuple(key), leaf)

@@ -42,7 +42,6 @@ WATCHED = {
     "stable_baselines3.common.evaluation": ("evaluations", "count_apart"),
     "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3_envs", "count_vec_envs"),
     "subprocess": ("process_starts", "count_subprocesses"),
-    "threading": ("in_threads", "watch_starts"),
     "torch._dynamo.variables.builder": ("torch_syncs", "stay_out_of_graphs"),
     "torch._tensor": ("torch_syncs", "count_syncs"),
     "torch.cuda.graphs": ("torch_training", "count_replays"),

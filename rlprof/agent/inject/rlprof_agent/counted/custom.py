@@ -6,15 +6,18 @@ from types import BuiltinFunctionType, FunctionType
 
 from .. import layout
 from ..counters import counter, stated
+from ..plain_reads import classes_of
 from ..stand_ins import MethodStandIn
-from .calls import counting
-from .class_methods import is_method
-from .dressing import is_counting, original_of
+from . import call_marks
+from .class_methods import is_method, passing
+from .outermost import NAMED, outermost
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import ModuleType
+    from types import FrameType, ModuleType
     from typing import Any
+
+    from .call_marks import Kind, Told
 
 _CO_GENERATORS = 32 | 512
 """Those of ``async def`` too: what they are called for comes later."""
@@ -45,11 +48,7 @@ def count_target(module: ModuleType, qualname: str) -> int:
     is_possible = _is_method(found, original) if isinstance(owner, type) else _is_function(found)
     if not is_possible or isinstance(found, type):
         return layout.CUSTOM_NOT_CALLABLE
-    try:
-        setattr(owner, name, _counted(original, owner))
-    except (TypeError, AttributeError):
-        return layout.CUSTOM_READ_ONLY
-    return layout.CUSTOM_COUNTED
+    return _count(owner, name, original)
 
 
 def _is_function(found: Any) -> bool:
@@ -74,21 +73,44 @@ def _as_defined(owner: Any, name: str) -> Any:
     return next((each.__dict__[name] for each in owner.__mro__ if name in each.__dict__), None)
 
 
-def _counted(original: Any, owner: Any) -> Any:
-    steps = counter("steps:custom", _num_envs)
+def _count(owner: Any, name: str, original: Any) -> int:
+    steps = counter(NAMED, _num_envs)
+    is_bound = isinstance(original, (staticmethod, classmethod))
+    function = original.__func__ if is_bound else original
+    kind = outermost(steps)
+    if isinstance(owner, type) and not is_bound:
+        kind = _of(
+            owner, kind
+        )  # Its class may have it from another one, which others have it from, too.
+    if call_marks.count(function, steps, kind):
+        return layout.CUSTOM_COUNTED
 
     def count(stepped: Any) -> None:
-        size = steps.size_of(stepped)
-        steps.cell[0] += size
+        steps.add(steps.size_of(stepped))
 
-    if isinstance(original, (staticmethod, classmethod)):
-        return type(original)(counting(original.__func__, steps))
-    if is_counting(original):
-        original = original_of(original)
-    if isinstance(owner, type) and not is_method(original):
+    if isinstance(owner, type) and not is_bound and not is_method(original):
         # What a decorator made of it is bound in a way of its own.
-        return MethodStandIn(original, count)
-    return counting(original, steps)
+        ours: Any = MethodStandIn(original, count)
+    else:
+        ours = passing(function)
+        if not call_marks.count(ours, steps, kind):
+            return layout.CUSTOM_NOT_CALLABLE
+        ours = type(original)(ours) if is_bound else ours
+    try:
+        setattr(owner, name, ours)
+    except (TypeError, AttributeError):
+        return layout.CUSTOM_READ_ONLY
+    return layout.CUSTOM_COUNTED
+
+
+def _of(owner: type, kind: Kind) -> Kind:
+    """The same, of calls with an object of ``owner``."""
+
+    def of_owner(frame: FrameType, stepped: Any) -> Told:
+        is_one = any(each is owner for each in classes_of(type(stepped)))
+        return kind(frame, stepped) if is_one else call_marks.NOT_AT_ALL
+
+    return of_owner
 
 
 def _num_envs(owner: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..counters import counter
-from .class_methods import CountedMethods
+from .class_methods import count_methods
 from .gymnasium_envs import without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -12,8 +12,4 @@ if TYPE_CHECKING:
 
 
 def count_envs(module: ModuleType) -> None:
-    methods = CountedMethods(
-        module.Environment, ["step"], without_envs_within(counter("steps:dm_env"))
-    )
-    methods.install()
-    methods.take_turns()
+    count_methods(module.Environment, ["step"], without_envs_within(counter("steps:dm_env")))

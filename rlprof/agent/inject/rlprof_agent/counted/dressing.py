@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from _weakref import ref
-from types import FunctionType
+from types import FunctionType, WrapperDescriptorType
 
 from ..layout import COUNTED_FILE
+from ..plain_reads import in_classes
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ _OF_BOTH = (
     "__annotations__",
     "__type_params__",
 )
+_TELL_OF_IT = ("__name__", "__qualname__", "__module__", "__doc__")
+"""What a program may set, and is not among a function's own attributes."""
+_OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
+"""Attributes that those have which stand around another."""
 
 
 OF_ERRORS = BaseException, BaseException.with_traceback
@@ -47,9 +52,31 @@ def in_place_of(original: Any, wrapper: Any) -> Any:
     return wrapper
 
 
-def the_one_in_place_of(original: Any, one: Any, several: Any) -> Any:
-    """The same of ``one``, which takes an object and one argument, where ``original`` does, and else of ``several``, which takes any."""
-    return in_place_of(original, one if takes_self_and_one_more(original) else several)
+def put_in_class(owner: type, name: str, function: Any) -> None:
+    """Set an attribute of a class, without asking a metaclass of the program's. Raises TypeError for a class whose attributes are fixed."""
+    try:
+        type.__setattr__(owner, name, function)
+    except TypeError:
+        # Of a metaclass in C with a way of its own, as pybind11's, Python lets no other be taken.
+        if type(in_classes(type(owner), "__setattr__")) is not WrapperDescriptorType:
+            raise
+        setattr(owner, name, function)
+
+
+def given_back(function: Any) -> Any:
+    """What it stands for, to stand in its place again, with the attributes that the program has set since."""
+    original = original_of(function)
+    for name in _TELL_OF_IT:
+        wanted = getattr(function, name, None)
+        if getattr(original, name, None) is not wanted and type(original) is FunctionType:
+            setattr(original, name, wanted)
+    own = getattr(original, "__dict__", None)
+    if own is not None and own is not function.__dict__:
+        own.update((name, each) for name, each in function.__dict__.items() if name not in _OF_OURS)
+        if own:
+            # One and the same from here on: the program may hold this function, and set attributes by the class.
+            function.__dict__ = own
+    return original
 
 
 def take_names(wrapper: Any, original: Any) -> None:
@@ -96,11 +123,6 @@ def takes_self_and_one_more(function: Any) -> bool:
 def is_counting(function: Any) -> bool:
     code = getattr(function, "__code__", None)
     return code is not None and code.co_filename == COUNTED_FILE
-
-
-def counter_of(function: Any) -> Any:
-    """The counter of a function for which :func:`is_counting` holds."""
-    return closed_over(function, "counter")
 
 
 def original_of(function: Any) -> Any:

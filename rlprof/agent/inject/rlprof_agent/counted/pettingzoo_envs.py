@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..counters import counter
-from .class_methods import CountedMethods
+from .class_methods import count_methods
 from .gymnasium_envs import without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -17,6 +17,4 @@ def count_envs(module: ModuleType) -> None:
         (module.ParallelEnv, "steps:pettingzoo.parallel"),
         (module.AECEnv, "steps:pettingzoo.aec"),
     ):
-        methods = CountedMethods(base, ["step"], without_envs_within(counter(name)))
-        methods.install()
-        methods.take_turns()
+        count_methods(base, ["step"], without_envs_within(counter(name)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..counters import counter, stated
-from .class_methods import CountedMethods
-from .dressing import dressed
-from .gymnasium_envs import stop_counting_envs, without_envs_within
+from . import outermost
+from .class_methods import count_methods
+from .gymnasium_envs import without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -14,25 +14,23 @@ if TYPE_CHECKING:
 
     from ..counters import EventCounter
 
-_is_worker = [False]
-
 
 def count_native_envs(module: ModuleType) -> None:
     """Environments that are vector environments themselves."""
     base = getattr(module, "PufferEnv", None)
     if base is not None:
-        CountedMethods(base, ["send", "step"], _steps()).install()
+        count_methods(base, ["send", "step"], _steps())
 
 
 def count_vector_envs(module: ModuleType) -> None:
     for candidate in list(vars(module).values()):
         is_own_class = isinstance(candidate, type) and candidate.__module__ == module.__name__
         if is_own_class and hasattr(candidate, "send") and hasattr(candidate, "recv"):
-            CountedMethods(candidate, ["send"], _steps()).install()
+            count_methods(candidate, ["send"], _steps())
     work = getattr(module, "_worker_process", None)
     if work is not None:
-        # A name of PufferLib's own, which ModuleType does not declare.
-        module._worker_process = _without_counting(work)  # type: ignore[attr-defined]
+        # What a worker steps the main process has counted.
+        outermost.count_apart(work.__code__, None)
 
 
 def _steps() -> EventCounter:
@@ -40,18 +38,5 @@ def _steps() -> EventCounter:
 
 
 def _agents(env: Any) -> int:
-    """Agents that act at each call; none in a worker, whose steps the main process counts."""
-    return 0 if _is_worker[0] else int(stated(env, "agents_per_batch") or env.num_agents)
-
-
-def _without_counting(original: Any) -> Any:
-    def work_uncounted(*args: Any, **kwargs: Any) -> Any:
-        _is_worker[0] = True
-        stop_counting_envs()
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
-            raise
-
-    return dressed(work_uncounted, original)
+    """Agents that act at each call."""
+    return int(stated(env, "agents_per_batch") or env.num_agents)

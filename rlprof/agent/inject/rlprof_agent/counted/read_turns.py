@@ -1,4 +1,4 @@
-"""Reads of tensors on the CPU, counted in some of the turns of ``part_time`` where counting them all would cost too much.
+"""Reads of tensors on the CPU, counted in some of the turns between two stacks where counting them all would cost too much.
 
 In between torch's own methods are in their places, and each place reads at the pace of the turns in which it was counted. What other threads read
 belongs to no turn: once they have read much, nothing is counted until the main thread goes on. Copies between a GPU and the
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from .. import foreign_errors, layout
-from ..counters import TAKES_TURNS
-from . import part_time
-from .call_costs import as_part, drawn_after, rarer_after
+from .. import foreign_errors, layout, turns
+from ..turns import TAKES_TURNS
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -31,8 +29,14 @@ _FEWEST_TURNS, _MOST_TURNS = 20, 200
 """One of so many turns is counted: to put methods into their places takes some 50 µs, and Python looks all methods of tensors up anew."""
 _READS = 5_000
 """Reads after which it is looked whose they are: some 15 ms of CPU time."""
+_AT_ONCE = 10
+"""Turns that are summed up at once, where nothing changes from one to the next: to sum up takes 10 to 30 µs."""
 _OF_THE_LAST = 0.2
 """Weight of the last turn in a mean."""
+_OFTEN = 150 if sys.version_info >= (3, 13) else 1 << 62
+"""Changes of the class after which they become rarer, by the fifth power: 1000 take two days. From Python 3.13 on attributes of a class that
+was changed a thousand times are looked up without a cache (MAX_VERSIONS_PER_CLASS in typeobject.c).
+"""
 
 
 class ReadTurns:
@@ -65,7 +69,7 @@ class ReadTurns:
     def read_in(self, thread: int) -> None:
         """As many reads as ``left`` said were made, the last one in ``thread``."""
         self.left[0] = _READS
-        if thread == TAKES_TURNS[0] or not part_time.is_enrolled(self) or _has_gpu():
+        if thread == TAKES_TURNS[0] or not turns.is_enrolled(self) or _has_gpu():
             return
         self._are_of_others = True
         self._pace.clear()
@@ -87,10 +91,9 @@ class ReadTurns:
         self._count(reads=True, copies=True)
         self._is_whole = False
 
-    def put(self, way: int) -> None:
-        """Count no more where ``way`` is ``AWAY``."""
-        is_counted = way != part_time.AWAY
-        self._count(reads=is_counted, copies=is_counted)
+    def stop(self) -> None:
+        """Count no more."""
+        self._count(reads=False, copies=False)
 
     def turn(self, own_ns: int) -> None:
         if _has_gpu():
@@ -99,7 +102,7 @@ class ReadTurns:
         elif not self._are_counted[0]:
             self._own_ns += own_ns
             self._left -= 1
-            if self._left <= 0 or self._left % part_time.AT_ONCE == 0:
+            if self._left <= 0 or self._left % _AT_ONCE == 0:
                 self._add(self._own_ns)
                 self._own_ns = 0
             if self._left <= 0:
@@ -117,7 +120,7 @@ class ReadTurns:
                 self._count_anew()
             elif self._until_sum <= 0 and self._own_ns > 0:
                 self._learn(self._own_ns)
-                self._own_ns, self._until_sum = 0, part_time.AT_ONCE
+                self._own_ns, self._until_sum = 0, _AT_ONCE
 
     def _count(self, reads: bool, copies: bool) -> None:
         if self._are_counted != (reads, copies):
@@ -143,10 +146,11 @@ class ReadTurns:
             self._pace[first] = pace + part * (number / bare_ns - pace)
         self._cost += part * (reads * READ_NS / bare_ns - self._cost)
         if self._cost > MOST_COST and sum(counts.values()) > _FIRST_READS:
-            self._drawn = drawn_after(self._drawn)
-            turns = min(max(self._cost / MOST_COST, _FEWEST_TURNS), _MOST_TURNS)
-            rarer = rarer_after(self._changes)
-            self._left = round((0.5 + as_part(self._drawn)) * turns * rarer)
+            # Not by ``random``, whose state is the program's.
+            self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
+            on_average = min(max(self._cost / MOST_COST, _FEWEST_TURNS), _MOST_TURNS)
+            rarer = max(1.0, self._changes / _OFTEN) ** 5
+            self._left = round((0.5 + self._drawn / 0x7FFF_FFFF) * on_average * rarer)
             self._count(reads=False, copies=False)
 
     def _add(self, own_ns: int) -> None:

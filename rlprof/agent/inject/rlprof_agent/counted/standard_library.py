@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .. import aside, stand_ins
 from ..counters import counter
+from . import call_marks
 from .dressing import dressed
+from .outermost import outermost_calls
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -31,13 +32,6 @@ def count_messages(module: ModuleType) -> None:
 
 
 def count_log_records(module: ModuleType) -> None:
-    """A record counts when ``handle`` is looked up of a logger. A frame around it would be shown: whoever
-    looks for the caller of ``logging`` (its own errors, loguru) goes up to the first file that is not its.
-    """
+    """No frame around ``handle``: whoever looks for the caller of ``logging`` (its own errors, loguru) goes up to the first file that is not its."""
     records = counter("log_records")
-
-    def count(_logger: Any) -> None:
-        records.cell[0] += 1
-
-    logger = module.Logger
-    aside.Replaced(logger, "handle", stand_ins.MethodStandIn(logger.handle, count))
+    call_marks.count(module.Logger.handle, records, outermost_calls(records))

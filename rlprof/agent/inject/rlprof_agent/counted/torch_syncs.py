@@ -12,12 +12,10 @@ import sys
 from _thread import get_ident
 from sys import _getframe
 
-from .. import current_agent, dynamo, foreign_errors
-from ..real import time
+from .. import current_agent, dynamo, foreign_errors, turns
+from ..real import os, time
 from ..sync_sites import SyncSites
-from . import part_time
-from .calls import put_in_class
-from .dressing import dressed
+from .dressing import dressed, put_in_class
 from .read_turns import ReadTurns
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -62,18 +60,19 @@ def count_syncs(module: ModuleType) -> None:
     """``module`` is ``torch._tensor``, which defines the class of all tensors."""
     tensor: Any = module.Tensor
     sites: list[SyncSites] = []
-    turns = ReadTurns(_put, sites)
+    reads = ReadTurns(_put, sites)
     for name in READS:
         if hasattr(tensor, name):
-            read = counted_read(name, tensor, turns)
+            read = counted_read(name, tensor, reads)
             sites.append(read.on_cpu)
             _stand_in(name, tensor, read)
     for name in COPIES:
         if hasattr(tensor, name):
             _stand_in(name, tensor, CountedCopy(name, tensor))
-    _turns.append(turns)
+    _turns.append(reads)
     renew()
-    part_time.enrol(turns)
+    if os.environ.get("RLPROF_ESTIMATE_READS"):
+        turns.enrol(reads)
     dynamo.before_compiling(_stand_in_place)
 
 
@@ -127,8 +126,8 @@ def renew() -> None:
     for method in _counted:
         for sites in method.sites:
             sites.renew(None if agent is None else agent.mailbox)
-    for turns in _turns:
-        turns.forget()
+    for reads in _turns:
+        reads.forget()
 
 
 class CountedMethod:
@@ -225,7 +224,7 @@ class CountedRead(CountedMethod):
         return timed
 
 
-def counted_read(name: str, tensor: Any, turns: ReadTurns) -> CountedRead:
+def counted_read(name: str, tensor: Any, all_reads: ReadTurns) -> CountedRead:
     """The method ``name`` of the class ``tensor``, counted.
 
     A small network reads more than ten tensors in an update, so each has to be cheap: ``__get__`` is made for its
@@ -233,7 +232,7 @@ def counted_read(name: str, tensor: Any, turns: ReadTurns) -> CountedRead:
     ``benchmarks/torch_cost.py`` times a read.
     """
     away, stays, given_back, frame_above = _away, stays_here, _given_back, _getframe
-    left, thread = turns.left, get_ident
+    left, thread = all_reads.left, get_ident
     is_foreign = foreign_errors.trim
 
     class ReadOfOneMethod(CountedRead):
@@ -244,7 +243,7 @@ def counted_read(name: str, tensor: Any, turns: ReadTurns) -> CountedRead:
                 return rarer(read, owner)
             left[0] -= 1
             if left[0] < 0:
-                turns.read_in(thread())
+                all_reads.read_in(thread())
             if gives_back or given_back[0] != id(read):
                 try:
                     frame = frame_above(1)

@@ -7,7 +7,8 @@ from types import BuiltinFunctionType
 from .. import aside, current_agent, dynamo, optimized, torch_windows
 from ..counters import counter
 from . import torch_syncs
-from .class_methods import CountedMethods
+from .class_methods import count_methods
+from .dressing import dressed
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def count_replays(module: ModuleType) -> None:
     if type(asks) is not BuiltinFunctionType:
         return  # A build without CUDA has a stand-in that fails.
     _asks_whether_captured[:] = [asks]
-    CountedMethods(module.CUDAGraph, ["capture_end", "replay"], _counter_of_updates()).install()
+    count_methods(module.CUDAGraph, ["capture_end", "replay"], _counter_of_updates())
 
 
 def count_updates(module: ModuleType) -> None:
@@ -150,4 +151,17 @@ def count_updates(module: ModuleType) -> None:
 
 
 def count_batches(module: ModuleType) -> None:
-    CountedMethods(module._BaseDataLoaderIter, ["__next__"], counter("batches")).install()
+    """By what returns: at the end of the data there is one more call, which gives none."""
+    loader: Any = module._BaseDataLoaderIter
+    original, batches = loader.__next__, counter("batches")
+
+    def counted(self: Any) -> Any:
+        try:
+            batch = original(self)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+        batches.cell[0] += 1
+        return batch
+
+    aside.Replaced(loader, "__next__", dressed(counted, original))

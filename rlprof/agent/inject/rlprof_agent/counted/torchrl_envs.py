@@ -7,7 +7,7 @@ the place. Most ways lead through ``_step``: not those of batches, nor of a comp
 from __future__ import annotations
 
 from ..counters import counter
-from .class_methods import CountedMethods
+from .class_methods import count_methods
 from .gymnasium_envs import without_envs_within
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -31,7 +31,7 @@ def count_async_pools(module: ModuleType) -> None:
 
 def _count(base: type, name: str) -> None:
     steps = without_envs_within(counter(name, _batch))
-    CountedMethods(base, ["_step", "step_and_maybe_reset"], steps).install()
+    count_methods(base, ["_step", "step_and_maybe_reset"], steps)
 
 
 def _batch(env: Any) -> int:

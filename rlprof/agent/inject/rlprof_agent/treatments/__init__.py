@@ -10,7 +10,6 @@ from __future__ import annotations
 import marshal
 
 from .. import foreign_errors, layout
-from ..counted import part_time
 from ..real import sys, time
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -114,7 +113,7 @@ class ProcessTreatment:
             elif bool(cells[layout.CELL_TREATMENT_WANTED]) != (self._state == layout.TREATMENT_ON):
                 self._switch(mailbox)
         cells[layout.CELL_TREATMENT_REACHED] = self._reached[0]
-        cells[layout.CELL_TREATMENT_COST_NS] = self._cost_ns[0] + part_time.cost_ns()
+        cells[layout.CELL_TREATMENT_COST_NS] = self._cost_ns[0]
         cells[layout.CELL_TREATMENT_STATE] = asked * layout.TREATMENT_STATES + self._state
 
     def stop(self, mailbox: Mailbox, why: str) -> None:

@@ -11,6 +11,7 @@ import stat
 import tokenize
 from types import CodeType, FunctionType
 
+from ..counted.call_marks import own_code
 from ..real import os
 from . import AskedPart, RefusedError, library
 from .arrays import arrays_first, spare_room
@@ -88,7 +89,7 @@ class _Written:
     def expect_same(self, function: FunctionType) -> None:
         """Raise ``RefusedError`` where ``function`` was made from other text, or by an import that changes it."""
         made = self._code(compile(self._text, self._file, "exec", dont_inherit=True))
-        if made is None or not _are_alike(made, function.__code__):
+        if made is None or not _are_alike(made, own_code(function.__code__)):
             raise RefusedError("%s has changed since the program read it" % self._path)
 
     def edited(self, parts: list[dict[str, Any]]) -> CodeType:

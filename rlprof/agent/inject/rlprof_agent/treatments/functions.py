@@ -12,6 +12,7 @@ from dis import findlinestarts
 from types import CodeType, FunctionType
 
 from ..code_places import file_of
+from ..counted.call_marks import counted_as
 from ..counted.dressing import is_counting, original_of
 from ..layout import TREATED_FILE
 from ..plain_reads import MISSING, in_classes
@@ -113,7 +114,9 @@ class SwappedCode:
     def __init__(
         self, functions: list[FunctionType], treated: Callable[[FunctionType], CodeType]
     ) -> None:
-        self._codes = [(function, function.__code__, treated(function)) for function in functions]
+        self._codes = [
+            (each, each.__code__, counted_as(each.__code__, treated(each))) for each in functions
+        ]
 
     def put_on(self) -> None:
         for function, own, treated in self._codes:

@@ -1,0 +1,391 @@
+"""Calls of the program's functions, counted by a mark in the code of each (:mod:`marked_code`).
+
+A mark goes through an iterator at each call, and looks at one call of many, once in some milliseconds: whether it is made by another one that counts,
+and what it counts for. All calls since the last look are taken to be of that kind. Where a look finds another kind than the one before, a row of
+calls is looked at one by one: of a class of wrappers that stand in each other one call of two or three is the outermost, and that is their share
+from there on.
+"""
+
+from __future__ import annotations
+
+import sys
+from _weakref import ref
+from sys import _getframe
+from types import FunctionType
+
+from .. import aside, foreign_errors, turns
+from ..instruments import are_writes_heard, is_one_on
+from ..real import time
+from .marked_code import CO_GENERATORS, marked
+
+TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any, Callable, Optional
+
+    Told = tuple[Any, int]
+    """The counter that a call counts in, and for how many."""
+    Kind = Callable[[FrameType, Any], Told]
+    """Tells it by the frame of the call and its first argument."""
+
+NOT_AT_ALL: Told = (None, 0)
+"""Told by its identity."""
+_MOST, _SPARE = 4096, 64
+"""Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
+_TICKS = [True] * _MOST + [False] * _SPARE
+_ALL = len(_TICKS)
+_LOOK_EVERY_NS = 4_000_000
+"""Time from one look to the next. One takes 2 to 4 µs: 0.1 % of the time (``benchmarks/counting.py``)."""
+_ROW, _NEXT_ROW = 256, 64
+"""Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
+and again where there are several kinds.
+"""
+_NEXT_ROW_NS = 250_000_000
+"""Time from one of these to the next."""
+_FEW_CHANGES = 4
+"""Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another."""
+_GROWS = 4
+"""Times as many calls as before from one look to the next, at most: a program may rest in between."""
+_MOST_OF_A_CODE = 8
+"""Functions of one code that have marks of their own: a program may make a class anew for each episode."""
+_MOST_MARKS = 4096
+
+_marks: dict[int, CallMark] = {}
+"""By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
+_of_codes: dict[int, list[CallMark]] = {}
+"""By the number of the program's own code."""
+_called: list[CallMark] = []
+"""Those of functions that were called."""
+_are_quiet = [False]
+"""True while an instrument of the program's is on, which would show a look: one comes after as many calls as can be."""
+
+
+class CallMark:
+    """Counts the calls of functions that have its code. Called with the first argument of one, it looks at that call."""
+
+    __slots__ = (
+        "_drawn",
+        "_from",
+        "_functions",
+        "_is_known",
+        "_is_packed",
+        "_last_ns",
+        "_left",
+        "_owed",
+        "_row",
+        "_row_ns",
+        "_said",
+        "_share",
+        "_ticks",
+        "_until",
+        "code",
+        "counter",
+        "kind",
+        "own",
+    )
+
+    def __init__(self, own: CodeType, counter: Any, kind: Kind) -> None:
+        """Raises TypeError where the code cannot have a mark."""
+        self.own = own
+        """The program's."""
+        self.counter = counter
+        self.kind = kind
+        self._functions: list[Any] = []
+        """Weak references."""
+        self._said: Told = (counter, 1)
+        """What the last look has told of a call that counts."""
+        self._share, self._owed = 0.0, 0.0
+        """Part of the calls that count, and a part of a step."""
+        self._row: list[bool] = []
+        """Whether each of the row counts that is looked at."""
+        self._left = _ROW
+        """Calls of it to come."""
+        self._is_known, self._is_packed = False, not own.co_argcount
+        self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
+        self._ticks: Any = iter(_TICKS)
+        self._from = 0
+        """Where the iterator stood at the last look."""
+        if _are_quiet[0]:
+            self._be_quiet()
+        self._wait()
+        code = marked(own, self._ticks, self)
+        if code is None:
+            raise TypeError(own.co_name)
+        self.code = code
+
+    @property
+    def is_used(self) -> bool:
+        """True while a function that has it lives."""
+        return any(each() is not None for each in self._functions)
+
+    def give(self, function: FunctionType) -> None:
+        """Have ``function`` counted."""
+        function.__code__ = self.code
+        self._functions = [each for each in self._functions if each() is not None]
+        self._functions.append(ref(function))
+
+    def take(self, function: FunctionType) -> None:
+        """Give ``function`` its own code back, unless the program has given it another."""
+        if mark_of(function) is self:
+            function.__code__ = self.own
+
+    def take_all(self) -> None:
+        for each in self._functions:
+            function = each()
+            if function is not None:
+                self.take(function)
+
+    def __call__(self, stepped: Any) -> None:
+        frame, ticks, wanted = _getframe(1), self._ticks, _MOST + 1 - self._until
+        # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
+        left = ticks.__length_hint__()
+        begun, self._from = self._from, wanted
+        ticks.__setstate__(wanted)
+        used = _ALL - left - begun
+        if not left:
+            # Errors of the program's own have cut short as many looks as there were to spare.
+            self.take_all()
+            return
+        if self._is_packed and stepped is not None:
+            stepped = stepped[0] if stepped else None
+        try:
+            if _are_quiet[0] and self._is_known and is_one_on():
+                self._add(used)
+                return
+            told = self.kind(frame, stepped)
+            counts = told is not NOT_AT_ALL
+            if not self._is_known:
+                self._is_known, self._share = True, float(counts)
+                _called.append(self)
+            if self._left > 0:
+                self._look_in_a_row(told, counts)
+            else:
+                self._look_at_one(told, counts, used)
+            if _are_quiet[0] and is_one_on():
+                self._be_quiet()
+                self._wait()
+        except Exception as error:
+            foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
+
+    def add_what_is_left(self) -> None:
+        """Count the calls since the last look."""
+        used = self._used()
+        if used > 0:
+            self._from += used
+            self._add(used)
+
+    def forget_what_is_left(self) -> None:
+        """In a forked child: it is the parent's."""
+        self._from += max(0, self._used())
+
+    def be_quiet(self, is_quiet: bool) -> None:
+        """Look as rarely as can be, or as often as before."""
+        self.add_what_is_left()
+        if is_quiet:
+            self._be_quiet()
+        else:
+            self._until = 1
+        self._wait()
+
+    def __reduce__(self) -> Any:
+        """A function that is pickled by value takes it along: where it is loaded it counts for nobody."""
+        return getattr, (callable, "__call__")
+
+    def _be_quiet(self) -> None:
+        self._left, self._row, self._until = 0, [], _MOST
+
+    def _look_in_a_row(self, told: Told, counts: bool) -> None:
+        self._row.append(counts)
+        self._left -= 1
+        if counts:
+            self._said = told
+            counter, each = told
+            counter.add(each)
+        if self._left == 0:
+            self._share = _share_of(self._row)
+            self._row = []
+
+    def _look_at_one(self, told: Told, counts: bool, used: int) -> None:
+        self._add(used - 1)
+        is_mixed = 0 < self._share < 1
+        is_other = not is_mixed and counts != bool(self._share)
+        if counts:
+            self._said = told
+        if is_other:
+            self._share = float(counts)
+        self._add(1)
+        now = time.perf_counter_ns()
+        self._plan(used, now - self._last_ns)
+        self._last_ns = now
+        if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS:
+            self._row_ns = now
+            self._left, self._until = _NEXT_ROW if is_mixed else _ROW, 1
+            self._wait()
+
+    def _used(self) -> int:
+        used: int = _ALL - self._ticks.__length_hint__() - self._from
+        return used
+
+    def _wait(self) -> None:
+        """Look at the call after so many."""
+        self._from = _MOST + 1 - self._until
+        self._ticks.__setstate__(self._from)
+
+    def _add(self, calls: int) -> None:
+        """Count so many calls, of which nothing more is known than the share."""
+        counter, each = self._said
+        if calls <= 0 or not self._share:
+            return
+        self._owed += calls * self._share
+        whole = int(self._owed)
+        self._owed -= whole
+        counter.add(whole * each)
+
+    def _plan(self, used: int, took_ns: int) -> None:
+        """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
+        wanted = used * _LOOK_EVERY_NS // max(1, took_ns)
+        # Not by ``random``, whose state is the program's.
+        self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
+        wanted = min(wanted, _GROWS * self._until) * (self._drawn + 0x4000_0000) >> 31
+        self._until = min(max(1, wanted), _MOST)
+        self._wait()
+
+
+def _share_of(row: list[bool]) -> float:
+    """Part of the calls that count, from one that does to the last that does: so whole ones are taken, with all that are made within."""
+    changes = sum(row[at] is not row[at - 1] for at in range(1, len(row)))
+    if changes <= _FEW_CHANGES:
+        return float(row[-1])
+    first, last = row.index(True), len(row) - 1 - row[::-1].index(True)
+    return (sum(row) - 1) / (last - first)
+
+
+def count(function: Any, counter: Any, kind: Kind) -> bool:
+    """Count the calls of ``function`` in ``counter``; False where that cannot be done. The last one to count a function does."""
+    if not can_count(function):
+        return False
+    mark = mark_of(function)
+    if mark is not None:
+        if mark.counter is counter:
+            return True
+        mark.add_what_is_left()
+        mark.take(function)
+    mark = _mark_for(function.__code__, counter, kind)
+    if mark is None:
+        return False
+    mark.give(function)
+    return True
+
+
+def can_count(function: Any) -> bool:
+    """Tell whether it is a function of Python's that does what it is called for."""
+    return (
+        type(function) is FunctionType
+        and not function.__code__.co_flags & CO_GENERATORS
+        # Each change of a code would be told to a hook of the program's.
+        and not are_writes_heard()
+    )
+
+
+def mark_of(function: Any) -> Optional[CallMark]:
+    """The mark in the code of ``function``, or None."""
+    return _marks.get(id(function.__code__)) if type(function) is FunctionType else None
+
+
+def mark_in(code: CodeType) -> Optional[CallMark]:
+    return _marks.get(id(code))
+
+
+def own_code(code: CodeType) -> CodeType:
+    """``code`` as the program has it, without a mark of ours."""
+    mark = _marks.get(id(code))
+    return code if mark is None else mark.own
+
+
+def counted_as(code: CodeType, other: CodeType) -> CodeType:
+    """``other``, which is to take the place of ``code``, with its calls counted as those of that."""
+    mark = _marks.get(id(code))
+    if mark is None:
+        return other
+    own = _mark_for(other, mark.counter, mark.kind)
+    return other if own is None else own.code
+
+
+def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
+    there = [each for each in _of_codes.get(id(code), ()) if each.counter is counter]
+    if len(there) >= _MOST_OF_A_CODE:
+        return there[-1]
+    if len(_marks) >= _MOST_MARKS:
+        _forget_the_gone()
+        if len(_marks) >= _MOST_MARKS:
+            return None
+    try:
+        mark = CallMark(code, counter, kind)
+    except (TypeError, ValueError):
+        return None  # Of a Python that is not known.
+    _marks[id(mark.code)] = mark
+    _of_codes.setdefault(id(code), []).append(mark)
+    return mark
+
+
+def _forget_the_gone() -> None:
+    """Functions of a module that is loaded again and again have new code each time."""
+    for number, marks in list(_of_codes.items()):
+        _of_codes[number] = [mark for mark in marks if mark.is_used]
+        if not _of_codes[number]:
+            del _of_codes[number]
+        for mark in marks:
+            if not mark.is_used:
+                mark.add_what_is_left()
+    gone = {id(mark) for mark in _marks.values() if not mark.is_used}
+    _called[:] = [mark for mark in _called if id(mark) not in gone]
+    for number, mark in list(_marks.items()):
+        if id(mark) in gone:
+            del _marks[number]
+
+
+def add_what_is_left() -> None:
+    """Count all calls up to now."""
+    for mark in _called:
+        mark.add_what_is_left()
+
+
+def forget_what_is_left() -> None:
+    """In a forked child: what the parent had counted, and not added yet, is the parent's."""
+    for mark in _called:
+        mark.forget_what_is_left()
+
+
+class _OfTurns:
+    """Counted calls are told at each stack, and count whether any is taken or not."""
+
+    @staticmethod
+    def turn(_own_ns: int) -> None:
+        add_what_is_left()
+
+    @staticmethod
+    def begin() -> None:
+        pass
+
+    @staticmethod
+    def stop() -> None:
+        pass
+
+
+def step_aside() -> None:
+    _be_quiet(True)
+
+
+def step_back() -> None:
+    _be_quiet(False)
+
+
+def _be_quiet(are_quiet: bool) -> None:
+    _are_quiet[0] = are_quiet
+    for marks in list(_of_codes.values()):
+        for mark in marks:
+            mark.be_quiet(are_quiet)
+
+
+turns.enrol(_OfTurns())
+aside.takes_part(sys.modules[__name__])
