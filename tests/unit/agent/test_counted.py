@@ -17,7 +17,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent import counters, layout
+from rlprof.agent.inject.rlprof_agent import counters, layout, turns
 from rlprof.agent.inject.rlprof_agent.counted import (
     call_marks,
     custom,
@@ -357,6 +357,17 @@ def test_a_class_that_is_made_anew_each_time_counts(gymnasium):
             maze.step(action)
 
     assert counts() == {"steps:gymnasium.env": 300}
+
+
+def test_a_class_that_gets_its_step_after_it_was_made_is_counted_from_the_next_turn_on(gymnasium):
+    """As cloudpickle makes classes of a script in the workers of joblib."""
+    maze = type("Maze", (gymnasium.Env,), {})
+    maze.step = lambda self, action: (self, action)
+    turns.turn(0)
+
+    maze().step(1)
+
+    assert counts() == {"steps:gymnasium.env": 1}
 
 
 def test_the_function_stays_the_object_that_it_was(gymnasium):

@@ -6,7 +6,7 @@ from _thread import get_ident
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Callable, Protocol
 
     class TakesTurns(Protocol):
         def turn(self, own_ns: int) -> None: ...
@@ -19,6 +19,7 @@ TAKES_TURNS = [FIRST_THREAD]
 """The thread of which stacks are taken; 0 while there is none."""
 
 _all: list[TakesTurns] = []
+_acts: list[Callable[[], None]] = []
 
 
 def enrol(each: TakesTurns) -> None:
@@ -27,12 +28,19 @@ def enrol(each: TakesTurns) -> None:
         _all.append(each)
 
 
+def at_each(act: Callable[[], None]) -> None:
+    """Have ``act`` called at each turn, in the handler of a signal: whether stacks are taken or not is nothing to it."""
+    _acts.append(act)
+
+
 def is_enrolled(each: TakesTurns) -> bool:
     return each in _all
 
 
 def turn(own_ns: int) -> None:
     """A stack of the main thread was taken, which had so much CPU time of its own since the last one."""
+    for act in _acts:
+        act()
     for each in _all:
         each.turn(own_ns)
 

@@ -356,22 +356,6 @@ def forget_what_is_left() -> None:
         mark.forget_what_is_left()
 
 
-class _OfTurns:
-    """Counted calls are told at each stack, and count whether any is taken or not."""
-
-    @staticmethod
-    def turn(_own_ns: int) -> None:
-        add_what_is_left()
-
-    @staticmethod
-    def begin() -> None:
-        pass
-
-    @staticmethod
-    def stop() -> None:
-        pass
-
-
 def step_aside() -> None:
     _be_quiet(True)
 
@@ -387,5 +371,5 @@ def _be_quiet(are_quiet: bool) -> None:
             mark.be_quiet(are_quiet)
 
 
-turns.enrol(_OfTurns())
+turns.at_each(add_what_is_left)
 aside.takes_part(sys.modules[__name__])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from _weakref import ref
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 
-from .. import foreign_errors
+from .. import foreign_errors, turns
 from ..plain_reads import names_of
 from . import call_marks
 from .dressing import OF_ERRORS, in_place_of, of_counting, put_in_class
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 _HOOK = "__init_subclass__"
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
+_LATER_TURNS, _MOST_LATER = 100, 1_000
+"""Turns, of 10 ms of CPU time, in which a class that was made without methods may get some, and classes that are looked at again."""
+_later: list[tuple[Any, Callable[[type], bool], int]] = []
+"""Weak references to these, with what counts in each, and the turns that are left."""
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
 """Names of types of functions that Cython, pybind11 and nanobind make."""
 
@@ -32,11 +37,13 @@ def count_methods(base: type, names: Iterable[str], counter: EventCounter) -> No
     """
     kind = outermost(counter)
 
-    def count_in(owner: type) -> None:
+    def count_in(owner: type) -> bool:
+        there = names_of(owner)
         for name in names:
-            found: Any = names_of(owner).get(name)
+            found: Any = there.get(name)
             if is_method(found):
                 _count_in(owner, name, found, counter, kind)
+        return any(name in there for name in names)
 
     for each in _with_subclasses(base):
         count_in(each)
@@ -58,6 +65,16 @@ def _count_in(owner: type, name: str, found: Any, counter: EventCounter, kind: A
             put_in_class(owner, name, ours)
         except TypeError:
             pass  # As above.
+
+
+def _look_again() -> None:
+    """A pickle by value, as cloudpickle makes it, has a class made first, and gives it its methods then."""
+    waiting = []
+    for owner, count_in, left in _later:
+        found = owner()
+        if found is not None and left > 0 and not count_in(found):
+            waiting.append((owner, count_in, left - 1))
+    _later[:] = waiting
 
 
 def passing(original: Any) -> Any:
@@ -113,12 +130,13 @@ class _CountsIn:
 
     __slots__ = ("_act",)
 
-    def __init__(self, act: Callable[[type], None]) -> None:
+    def __init__(self, act: Callable[[type], bool]) -> None:
         self._act = act
 
     def __call__(self, owner: type) -> None:
         try:
-            self._act(owner)
+            if not self._act(owner) and len(_later) < _MOST_LATER:
+                _later.append((ref(owner), self._act, _LATER_TURNS))
         except Exception as error:
             # A class that cannot be changed is not counted.
             foreign_errors.pass_on(error)
@@ -150,3 +168,6 @@ def _with_subclasses(base: type) -> list[type]:
         subclasses: list[type] = type.__subclasses__(each)
         found += [subclass for subclass in subclasses if subclass not in found]
     return found
+
+
+turns.at_each(_look_again)
