@@ -692,6 +692,7 @@ def test_silent_where_the_agent_remembers_what_it_got(kept: str, is_told: bool):
         ),
         ("", "score = how_it_goes(values, env); writer.add(score); print(writer.mean())", True),
         ("", "shown.tell(how_it_goes(values, env)); text = str(shown.mean())", True),
+        ("best = 0.0", "best = max(best, how_it_goes(values, env)); print(best)", True),
         (
             "",
             "for x in es.ask():\n    scores.append(how_it_goes(x, env))\nes.tell(scores)",

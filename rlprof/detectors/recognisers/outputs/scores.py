@@ -19,8 +19,9 @@ from rlprof.syntax.nodes import given_to
 _MOST_ROUNDS: Final = 4
 """Assignments that a score goes through before it is in what is worked on."""
 
+_OF_TWO: Final = frozenset({"max", "min", "maximum", "minimum"})
 _OF_NUMBERS: Final = frozenset({"sum", "len", "mean", "max", "min"})
-"""Functions, built in or of numpy, that make one number of many."""
+"""Functions, built in or of numpy, that make one number of two, or of many."""
 
 
 def makes_a_number(call: ast.Call) -> bool:
@@ -51,9 +52,20 @@ def is_learned_from(statement: Statement, module: SourceModule) -> bool:
     """Tell whether what a statement of ``module`` gives comes back to what it works on: ``scores = [play(centre + d) for d in noise]``, and the
     next centre is made of the scores.
     """
-    given = variables_read(*(tuple(values_in(statement)) or statement.expressions()))
+    worked_on = variables_read(*(tuple(values_in(statement)) or statement.expressions()))
     made = _made_of(statement, module)
-    return bool(made & given) or decides(statement, made, module)
+    return bool(made & (worked_on - _kept_figures(statement))) or decides(statement, made, module)
+
+
+def _kept_figures(statement: Statement) -> set[str]:
+    """Variables that a statement compares with what it gives, and keeps: ``best = max(best, play())``."""
+    return {
+        argument.id
+        for call in statement.calls()
+        if called_name(call) in _OF_TWO
+        for argument in call.args
+        if isinstance(argument, ast.Name)
+    } & variables_assigned(*statement.expressions())
 
 
 def is_trained_on(statement: Statement, module: SourceModule) -> bool:
