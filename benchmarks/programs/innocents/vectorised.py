@@ -55,7 +55,7 @@ def main():
         log_probs, values, rewards = [], [], []
         for _ in range(HORIZON):
             means, value = model(observations)
-            policy = torch.distributions.Normal(means, 0.5)
+            policy = torch.distributions.Normal(means, 0.5, validate_args=False)
             torques = policy.sample()
             rewards.append(envs.step(torques.numpy()))
             log_probs.append(policy.log_prob(torques))
