@@ -90,7 +90,7 @@ class CallMark:
         """The program's."""
         self.counter = counter
         self.kind = kind
-        self._functions: list[Any] = []
+        self._functions: set[Any] = set()
         """Weak references."""
         self._said: Told = (counter, 1)
         """What the last look has told of a call that counts."""
@@ -116,13 +116,13 @@ class CallMark:
     @property
     def is_used(self) -> bool:
         """True while a function that has it lives."""
-        return any(each() is not None for each in self._functions)
+        return bool(self._functions)
 
     def give(self, function: FunctionType) -> None:
         """Have ``function`` counted."""
         function.__code__ = self.code
-        self._functions = [each for each in self._functions if each() is not None]
-        self._functions.append(ref(function))
+        # In C: Python runs signal handlers in a callback of its own, and swallows what they raise.
+        self._functions.add(ref(function, self._functions.discard))
 
     def take(self, function: FunctionType) -> None:
         """Give ``function`` its own code back, unless the program has given it another."""
@@ -130,7 +130,7 @@ class CallMark:
             function.__code__ = self.own
 
     def take_all(self) -> None:
-        for each in self._functions:
+        for each in list(self._functions):
             function = each()
             if function is not None:
                 self.take(function)
