@@ -34,8 +34,10 @@ _MOST, _SPARE = 4096, 64
 """Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
 _TICKS = [True] * _MOST + [False] * _SPARE
 _ALL = len(_TICKS)
-_LOOK_EVERY_NS = 4_000_000
-"""Time from one look to the next. One takes 2 to 4 µs: 0.1 % of the time (``benchmarks/counting.py``)."""
+_LOOK_EVERY_NS, _RARER, _MOST_RARE = 4_000_000, 32, 3
+"""Time from one look to the next, looks of one kind after which it doubles, and how often it does. A look takes 2 to 5 µs, and a step in the wrappers
+of ``gymnasium.make`` has four that are looked at: 0.05 % of the time in the end (``benchmarks/counting.py``).
+"""
 _ROW, _NEXT_ROW = 256, 64
 """Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
 and again where there are several kinds.
@@ -64,6 +66,7 @@ class CallMark:
     """Counts the calls of functions that have its code. Called with the first argument of one, it looks at that call."""
 
     __slots__ = (
+        "_alike",
         "_drawn",
         "_from",
         "_functions",
@@ -102,6 +105,8 @@ class CallMark:
         """Calls of it to come."""
         self._is_known, self._is_packed = False, not own.co_argcount
         self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
+        self._alike = 0
+        """Looks that told the same as the one before, in a row."""
         self._ticks: Any = iter(_TICKS)
         self._from = 0
         """Where the iterator stood at the last look."""
@@ -209,6 +214,8 @@ class CallMark:
         self._add(used - 1)
         is_mixed = 0 < self._share < 1
         is_other = not is_mixed and counts != bool(self._share)
+        is_new = is_other or (counts and told != self._said)
+        self._alike = 0 if is_new or is_mixed else self._alike + 1
         if counts:
             self._said = told
         if is_other:
@@ -243,7 +250,8 @@ class CallMark:
 
     def _plan(self, used: int, took_ns: int) -> None:
         """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
-        wanted = used * _LOOK_EVERY_NS // max(1, took_ns)
+        every_ns = _LOOK_EVERY_NS << min(self._alike // _RARER, _MOST_RARE)
+        wanted = used * every_ns // max(1, took_ns)
         # Not by ``random``, whose state is the program's.
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
         wanted = min(wanted, _GROWS * self._until) * (self._drawn + 0x4000_0000) >> 31
