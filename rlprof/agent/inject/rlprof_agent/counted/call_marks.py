@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NOT_AT_ALL: Told = (None, 0)
 """Told by its identity."""
-_MOST, _SPARE = 4096, 64
+_MOST, _SPARE = 16_384, 64
 """Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
 _TICKS = [True] * _MOST + [False] * _SPARE
 _ALL = len(_TICKS)
@@ -48,14 +48,20 @@ _FEW_CHANGES = 4
 """Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another."""
 _GROWS = 4
 """Times as many calls as before from one look to the next, at most: a program may rest in between."""
+_PART, _AT_FIRST_NS = 0.002, 10_000_000
+"""Part of the time that all looks together may take, and what they may take on top in the beginning. Beyond that they become rarer, and calls are looked at
+in a row no more: a suite of sixty tasks has sixty functions to look at, and a search over texts of environments ever new ones.
+"""
 _MOST_OF_A_CODE = 8
 """Functions of one code that have marks of their own: a program may make a class anew for each episode."""
 _MOST_MARKS = 4096
 
 _marks: dict[int, CallMark] = {}
 """By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
-_of_codes: dict[int, list[CallMark]] = {}
-"""By the number of the program's own code."""
+_of_codes: dict[tuple[Any, ...], list[CallMark]] = {}
+"""By the program's own code, as :func:`_by_value` tells it: a module that is loaded again has the same once more."""
+_spent = [0, time.perf_counter_ns()]
+"""Time that looks have taken, and when that began to be counted."""
 _called: list[CallMark] = []
 """Those of functions that were called."""
 _are_quiet = [False]
@@ -141,6 +147,7 @@ class CallMark:
                 self.take(function)
 
     def __call__(self, stepped: Any) -> None:
+        begun_ns = time.perf_counter_ns()
         frame, ticks, wanted = _getframe(1), self._ticks, _MOST + 1 - self._until
         # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
         left = ticks.__length_hint__()
@@ -169,6 +176,7 @@ class CallMark:
             if _are_quiet[0] and is_one_on():
                 self._be_quiet()
                 self._wait()
+            _spent[0] += time.perf_counter_ns() - begun_ns
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
@@ -201,7 +209,7 @@ class CallMark:
 
     def _look_in_a_row(self, told: Told, counts: bool) -> None:
         self._row.append(counts)
-        self._left -= 1
+        self._left = self._left - 1 if _too_dear() <= 1 else 0
         if counts:
             self._said = told
             counter, each = told
@@ -224,7 +232,7 @@ class CallMark:
         now = time.perf_counter_ns()
         self._plan(used, now - self._last_ns)
         self._last_ns = now
-        if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS:
+        if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS and _too_dear() <= 1:
             self._row_ns = now
             self._left, self._until = _NEXT_ROW if is_mixed else _ROW, 1
             self._wait()
@@ -251,12 +259,17 @@ class CallMark:
     def _plan(self, used: int, took_ns: int) -> None:
         """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
         every_ns = _LOOK_EVERY_NS << min(self._alike // _RARER, _MOST_RARE)
-        wanted = used * every_ns // max(1, took_ns)
+        wanted = int(used * every_ns * max(1.0, _too_dear()) / max(1, took_ns))
         # Not by ``random``, whose state is the program's.
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
         wanted = min(wanted, _GROWS * self._until) * (self._drawn + 0x4000_0000) >> 31
         self._until = min(max(1, wanted), _MOST)
         self._wait()
+
+
+def _too_dear() -> float:
+    """How many times as much time as they may all looks have taken."""
+    return _spent[0] / (_AT_FIRST_NS + _PART * (time.perf_counter_ns() - _spent[1]))
 
 
 def _share_of(row: list[bool]) -> float:
@@ -320,7 +333,8 @@ def counted_as(code: CodeType, other: CodeType) -> CodeType:
 
 
 def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
-    there = [each for each in _of_codes.get(id(code), ()) if each.counter is counter]
+    value = _by_value(code)
+    there = [each for each in _of_codes.get(value, ()) if each.counter is counter]
     if len(there) >= _MOST_OF_A_CODE:
         return there[-1]
     if len(_marks) >= _MOST_MARKS:
@@ -332,16 +346,24 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
     except (TypeError, ValueError):
         return None  # Of a Python that is not known.
     _marks[id(mark.code)] = mark
-    _of_codes.setdefault(id(code), []).append(mark)
+    _of_codes.setdefault(value, []).append(mark)
     return mark
+
+
+def _by_value(code: Any) -> tuple[Any, ...]:
+    """All that two codes have to have in common for one to stand for the other. Codes are equal that are of different files, and before Python 3.12 such
+    whose lines differ.
+    """
+    lines = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
+    return code, code.co_filename, lines, getattr(code, "co_qualname", "")
 
 
 def _forget_the_gone() -> None:
     """Functions of a module that is loaded again and again have new code each time."""
-    for number, marks in list(_of_codes.items()):
-        _of_codes[number] = [mark for mark in marks if mark.is_used]
-        if not _of_codes[number]:
-            del _of_codes[number]
+    for value, marks in list(_of_codes.items()):
+        _of_codes[value] = [mark for mark in marks if mark.is_used]
+        if not _of_codes[value]:
+            del _of_codes[value]
         for mark in marks:
             if not mark.is_used:
                 mark.add_what_is_left()

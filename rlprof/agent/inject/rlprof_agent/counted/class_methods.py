@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _HOOK = "__init_subclass__"
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
-_LATER_TURNS, _MOST_LATER = 100, 1_000
+_LATER_TURNS, _MOST_LATER = 50, 50
 """Turns, of 10 ms of CPU time, in which a class that was made without methods may get some, and classes that are looked at again."""
 _later: list[tuple[Any, Callable[[type], bool], int]] = []
 """Weak references to these, with what counts in each, and the turns that are left."""
@@ -65,6 +65,10 @@ def _count_in(owner: type, name: str, found: Any, counter: EventCounter, kind: A
             put_in_class(owner, name, ours)
         except TypeError:
             pass  # As above.
+
+
+def _is_bare(owner: type) -> bool:
+    return not any(type(each) is FunctionType for each in names_of(owner).values())
 
 
 def _look_again() -> None:
@@ -135,7 +139,7 @@ class _CountsIn:
 
     def __call__(self, owner: type) -> None:
         try:
-            if not self._act(owner) and len(_later) < _MOST_LATER:
+            if not self._act(owner) and len(_later) < _MOST_LATER and _is_bare(owner):
                 _later.append((ref(owner), self._act, _LATER_TURNS))
         except Exception as error:
             # A class that cannot be changed is not counted.
