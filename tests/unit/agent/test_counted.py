@@ -41,6 +41,7 @@ from rlprof.agent.inject.rlprof_agent.counted.class_methods import count_methods
 def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
     monkeypatch.setattr(call_marks, "_of_codes", {})
+    monkeypatch.setattr(call_marks, "_of_objects", {})
     yield
     for marks in call_marks._of_codes.values():
         for mark in marks:
@@ -362,12 +363,12 @@ def test_a_class_that_is_made_anew_each_time_counts(gymnasium):
 def test_a_class_that_gets_its_step_after_it_was_made_is_counted_from_the_next_turn_on(gymnasium):
     """As cloudpickle makes classes of a script in the workers of joblib."""
     maze = type("Maze", (gymnasium.Env,), {})
-    maze.step = lambda self, action: (self, action)
-    turns.turn(0)
+    for _ in range(3):
+        maze.step = lambda self, action: (self, action)
+        turns.turn(0)
+        maze().step(1)
 
-    maze().step(1)
-
-    assert counts() == {"steps:gymnasium.env": 1}
+    assert counts() == {"steps:gymnasium.env": 3}
 
 
 def test_the_function_stays_the_object_that_it_was(gymnasium):
@@ -409,8 +410,8 @@ def test_what_is_called_while_an_instrument_is_on_counts_with_few_looks(gymnasiu
     env.step(1)
 
     assert counts() == {"steps:gymnasium.env": known + 20_001}
-    # In each of the two functions, once in 4 096 calls.
-    assert seen.count(("call", "__call__")) <= 2 * 5
+    # In each of the two functions, once in 16 384 calls.
+    assert seen.count(("call", "__call__")) <= 2 * 2
     assert seen.count(("call", "step")) == 40_000
 
 

@@ -17,7 +17,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-from rlprof.agent.inject.rlprof_agent import aside
+from rlprof.agent.inject.rlprof_agent import aside, turns
 from rlprof.agent.inject.rlprof_agent.code_places import instructions_at
 from rlprof.agent.inject.rlprof_agent.counted import call_marks, own_environments
 from rlprof.agent.inject.rlprof_agent.counted.own_environments import OwnEnvironment, find
@@ -211,6 +211,17 @@ def test_an_instrument_of_the_programs_finds_the_original(monkeypatch, classes):
     own_environments.step_back()
     assert own.has(World.__dict__["advance"])
     assert World.__dict__["advance"] is not original
+
+
+def test_a_line_that_steps_no_more_is_waited_for_a_second(monkeypatch, classes):
+    original, world = World.__dict__["advance"], World()
+    sampled(monkeypatch, "advance", lambda: world.advance(1))
+    assert World.__dict__["advance"] is not original
+
+    for _ in range(100):
+        turns.turn(10_000_000)
+
+    assert World.__dict__["advance"] is original
 
 
 def test_a_class_made_anew_each_time_is_left_alone(monkeypatch):

@@ -32,10 +32,16 @@ def another_profiler_is_on() -> bool:
 def is_bad_moment() -> bool:
     """Tell whether no profiler may be started or stopped: that would spoil a CUDA graph which the program records; and at the end of a
     backward pass torch has for the thread the profiler that there was at its beginning (at::ThreadLocalStateGuard): one that has
-    been started meanwhile is lost, and to export it crashes, while one that has been stopped counts as on for good.
+    been started meanwhile is lost, and to export it crashes, while one that has been stopped counts as on for good. Nor where the program makes
+    remote calls (``torch.distributed.rpc``): torch warns there that it profiles the caller alone.
     """
     torch = _torch()
     if torch._C._current_graph_task_id() != _NO_BACKWARD:
+        return True
+    is_remote = getattr(
+        sys.modules.get("torch.distributed.rpc.api"), "_is_current_rpc_agent_set", None
+    )
+    if is_remote is not None and is_remote():
         return True
     return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
 

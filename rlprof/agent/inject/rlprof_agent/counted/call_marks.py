@@ -32,8 +32,7 @@ NOT_AT_ALL: Told = (None, 0)
 """Told by its identity."""
 _MOST, _SPARE = 16_384, 64
 """Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
-_TICKS = [True] * _MOST + [False] * _SPARE
-_ALL = len(_TICKS)
+_TICKS = (False,) * _SPARE + (True,) * _MOST
 _LOOK_EVERY_NS, _RARER, _MOST_RARE = 4_000_000, 32, 3
 """Time from one look to the next, looks of one kind after which it doubles, and how often it does. A look takes 2 to 5 µs, and a step in the wrappers
 of ``gymnasium.make`` has four that are looked at: 0.05 % of the time in the end (``benchmarks/counting.py``).
@@ -54,18 +53,31 @@ in a row no more: a suite of sixty tasks has sixty functions to look at, and a s
 """
 _MOST_OF_A_CODE = 8
 """Functions of one code that have marks of their own: a program may make a class anew for each episode."""
-_MOST_MARKS = 4096
+_MOST_MARKS = 512
+"""Each has some kilobytes; beyond, those are forgotten whose functions are gone."""
 
 _marks: dict[int, CallMark] = {}
 """By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
 _of_codes: dict[tuple[Any, ...], list[CallMark]] = {}
 """By the program's own code, as :func:`_by_value` tells it: a module that is loaded again has the same once more."""
+_of_objects: dict[int, list[CallMark]] = {}
+"""The same by the number of a code that one of them has for its own."""
 _spent = [0, time.perf_counter_ns()]
 """Time that looks have taken, and when that began to be counted."""
 _called: list[CallMark] = []
 """Those of functions that were called."""
 _are_quiet = [False]
 """True while an instrument of the program's is on, which would show a look: one comes after as many calls as can be."""
+
+
+class _Ticks(reversed):  # type: ignore[type-arg]  # no class with a parameter before Python 3.9
+    """Goes through ``_TICKS`` from the end, in C, and tells how many are left."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        """As :meth:`CallMark.__reduce__`: the copy has none, so that each call looks, which is a call of ``callable``."""
+        return iter, ((),)
 
 
 class CallMark:
@@ -76,7 +88,6 @@ class CallMark:
         "_drawn",
         "_from",
         "_functions",
-        "_is_known",
         "_is_packed",
         "_last_ns",
         "_left",
@@ -89,6 +100,7 @@ class CallMark:
         "_until",
         "code",
         "counter",
+        "is_known",
         "kind",
         "own",
     )
@@ -109,13 +121,13 @@ class CallMark:
         """Whether each of the row counts that is looked at."""
         self._left = _ROW
         """Calls of it to come."""
-        self._is_known, self._is_packed = False, not own.co_argcount
+        self.is_known, self._is_packed = False, not own.co_argcount
         self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
         self._alike = 0
         """Looks that told the same as the one before, in a row."""
-        self._ticks: Any = iter(_TICKS)
+        self._ticks: Any = _Ticks(_TICKS)
         self._from = 0
-        """Where the iterator stood at the last look."""
+        """Ticks that were left at the last look."""
         if _are_quiet[0]:
             self._be_quiet()
         self._wait()
@@ -148,12 +160,12 @@ class CallMark:
 
     def __call__(self, stepped: Any) -> None:
         begun_ns = time.perf_counter_ns()
-        frame, ticks, wanted = _getframe(1), self._ticks, _MOST + 1 - self._until
+        frame, ticks, wanted = _getframe(1), self._ticks, _SPARE + self._until - 1
         # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
         left = ticks.__length_hint__()
         begun, self._from = self._from, wanted
-        ticks.__setstate__(wanted)
-        used = _ALL - left - begun
+        ticks.__setstate__(wanted - 1)
+        used = begun - left
         if not left:
             # Errors of the program's own have cut short as many looks as there were to spare.
             self.take_all()
@@ -161,13 +173,13 @@ class CallMark:
         if self._is_packed and stepped is not None:
             stepped = stepped[0] if stepped else None
         try:
-            if _are_quiet[0] and self._is_known and is_one_on():
+            if _are_quiet[0] and self.is_known and is_one_on():
                 self._add(used)
                 return
             told = self.kind(frame, stepped)
             counts = told is not NOT_AT_ALL
-            if not self._is_known:
-                self._is_known, self._share = True, float(counts)
+            if not self.is_known:
+                self.is_known, self._share = True, float(counts)
                 _called.append(self)
             if self._left > 0:
                 self._look_in_a_row(told, counts)
@@ -177,6 +189,8 @@ class CallMark:
                 self._be_quiet()
                 self._wait()
             _spent[0] += time.perf_counter_ns() - begun_ns
+        except RecursionError:
+            pass  # There is no room left for a look, nor for another call.
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
@@ -184,12 +198,20 @@ class CallMark:
         """Count the calls since the last look."""
         used = self._used()
         if used > 0:
-            self._from += used
+            self._from -= used
             self._add(used)
+
+    def turn(self) -> None:
+        """Count them, and look at the next call: it may be of another part of the program, whose calls take longer."""
+        if self._used() > 0:
+            self.add_what_is_left()
+            if self._left == 0 and not _are_quiet[0] and _too_dear() <= 1:
+                self._until = 1
+                self._wait()
 
     def forget_what_is_left(self) -> None:
         """In a forked child: it is the parent's."""
-        self._from += max(0, self._used())
+        self._from -= max(0, self._used())
 
     def be_quiet(self, is_quiet: bool) -> None:
         """Look as rarely as can be, or as often as before."""
@@ -238,13 +260,13 @@ class CallMark:
             self._wait()
 
     def _used(self) -> int:
-        used: int = _ALL - self._ticks.__length_hint__() - self._from
+        used: int = self._from - self._ticks.__length_hint__()
         return used
 
     def _wait(self) -> None:
         """Look at the call after so many."""
-        self._from = _MOST + 1 - self._until
-        self._ticks.__setstate__(self._from)
+        self._from = _SPARE + self._until - 1
+        self._ticks.__setstate__(self._from - 1)
 
     def _add(self, calls: int) -> None:
         """Count so many calls, of which nothing more is known than the share."""
@@ -333,8 +355,10 @@ def counted_as(code: CodeType, other: CodeType) -> CodeType:
 
 
 def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
-    value = _by_value(code)
-    there = [each for each in _of_codes.get(value, ()) if each.counter is counter]
+    found = _of_objects.get(id(code))
+    if found is None:
+        found = _of_codes.setdefault(_by_value(code), [])
+    there = [each for each in found if each.counter is counter]
     if len(there) >= _MOST_OF_A_CODE:
         return there[-1]
     if len(_marks) >= _MOST_MARKS:
@@ -346,7 +370,8 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
     except (TypeError, ValueError):
         return None  # Of a Python that is not known.
     _marks[id(mark.code)] = mark
-    _of_codes.setdefault(value, []).append(mark)
+    found.append(mark)
+    _of_objects[id(code)] = found
     return mark
 
 
@@ -360,24 +385,33 @@ def _by_value(code: Any) -> tuple[Any, ...]:
 
 def _forget_the_gone() -> None:
     """Functions of a module that is loaded again and again have new code each time."""
+    add_what_is_left()
     for value, marks in list(_of_codes.items()):
-        _of_codes[value] = [mark for mark in marks if mark.is_used]
-        if not _of_codes[value]:
+        marks[:] = [mark for mark in marks if mark.is_used]
+        if not marks:
             del _of_codes[value]
-        for mark in marks:
-            if not mark.is_used:
-                mark.add_what_is_left()
-    gone = {id(mark) for mark in _marks.values() if not mark.is_used}
-    _called[:] = [mark for mark in _called if id(mark) not in gone]
-    for number, mark in list(_marks.items()):
-        if id(mark) in gone:
-            del _marks[number]
+    used = {id(mark.own) for marks in _of_codes.values() for mark in marks}
+    for number in _of_objects.keys() - used:
+        del _of_objects[number]
+    for number in [number for number, mark in _marks.items() if not mark.is_used]:
+        del _marks[number]
 
 
 def add_what_is_left() -> None:
     """Count all calls up to now."""
     for mark in _called:
         mark.add_what_is_left()
+
+
+def _turn() -> None:
+    are_gone = False
+    for mark in _called:
+        mark.turn()
+        if not mark.is_used:
+            # It may be another function's once more, and is looked at anew then.
+            mark.is_known, are_gone = False, True
+    if are_gone:
+        _called[:] = [mark for mark in _called if mark.is_known]
 
 
 def forget_what_is_left() -> None:
@@ -401,5 +435,5 @@ def _be_quiet(are_quiet: bool) -> None:
             mark.be_quiet(are_quiet)
 
 
-turns.at_each(add_what_is_left)
+turns.at_each(_turn)
 aside.takes_part(sys.modules[__name__])

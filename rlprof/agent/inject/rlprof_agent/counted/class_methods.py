@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 _HOOK = "__init_subclass__"
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
-_LATER_TURNS, _MOST_LATER = 50, 50
-"""Turns, of 10 ms of CPU time, in which a class that was made without methods may get some, and classes that are looked at again."""
-_later: list[tuple[Any, Callable[[type], bool], int]] = []
-"""Weak references to these, with what counts in each, and the turns that are left."""
+_MOST_LATER = 50
+_later: list[tuple[Any, Callable[[type], bool]]] = []
+"""Weak references to the last classes that were made without methods, and what counts in each."""
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
 """Names of types of functions that Cython, pybind11 and nanobind make."""
 
@@ -72,13 +71,16 @@ def _is_bare(owner: type) -> bool:
 
 
 def _look_again() -> None:
-    """A pickle by value, as cloudpickle makes it, has a class made first, and gives it its methods then."""
-    waiting = []
-    for owner, count_in, left in _later:
+    """A pickle by value, as cloudpickle makes it, has a class made first, and gives it its methods then: once more with each task of joblib's."""
+    are_gone = False
+    for owner, count_in in _later:
         found = owner()
-        if found is not None and left > 0 and not count_in(found):
-            waiting.append((owner, count_in, left - 1))
-    _later[:] = waiting
+        if found is None:
+            are_gone = True
+        else:
+            count_in(found)
+    if are_gone:
+        _later[:] = [each for each in _later if each[0]() is not None]
 
 
 def passing(original: Any) -> Any:
@@ -139,8 +141,9 @@ class _CountsIn:
 
     def __call__(self, owner: type) -> None:
         try:
-            if not self._act(owner) and len(_later) < _MOST_LATER and _is_bare(owner):
-                _later.append((ref(owner), self._act, _LATER_TURNS))
+            if not self._act(owner) and _is_bare(owner):
+                _later.append((ref(owner), self._act))
+                del _later[:-_MOST_LATER]
         except Exception as error:
             # A class that cannot be changed is not counted.
             foreign_errors.pass_on(error)

@@ -35,6 +35,10 @@ _MORE, _VALUE = 0x40, 0x3F
 """Bits of a byte of a number there and in the table of exceptions (Objects/exception_handling_notes.txt): whether more follow, and its own."""
 
 
+_made: dict[tuple[int, str, int], bytes] = {}
+"""Instructions, by the number of constants before and what loads the argument."""
+
+
 def marked(code: CodeType, ticks: Any, look: Any) -> Optional[CodeType]:
     """``code`` that goes through the iterator ``ticks``, and calls ``look`` with its first argument (with all of them, in a tuple, where it takes
     ``*args`` alone; with None where it takes none). None where that cannot be done: a generator's, or of a Python that is not known.
@@ -85,8 +89,14 @@ def first_argument(code: CodeType) -> tuple[str, int]:
 
 
 def _instructions(code: CodeType) -> bytes:
-    ticks, look = len(code.co_consts), len(code.co_consts) + 1
-    argument = _one(*first_argument(code))
+    asked = len(code.co_consts), *first_argument(code)
+    if asked not in _made:
+        _made[asked] = _made_for(*asked)
+    return _made[asked]
+
+
+def _made_for(ticks: int, *loads: Any) -> bytes:
+    look, argument = ticks + 1, _one(*loads)
     if PYTHON == (3, 11):
         call = _one("PUSH_NULL") + _one("LOAD_CONST", look) + argument
         call += _one("PRECALL", 1, caches=1) + _one("CALL", 1, caches=4) + _one("POP_TOP")

@@ -11,7 +11,7 @@ from _weakref import ref
 from sys import _getframe
 from types import FunctionType
 
-from .. import aside, foreign_errors
+from .. import aside, foreign_errors, turns
 from ..code_places import comprehensions_at, instructions_at
 from ..counters import counter
 from ..layout import COUNTED_FILE
@@ -39,6 +39,8 @@ NAME = "steps:recognised"
 _LOCAL = "<locals>"
 _MOST_KEPT = 64
 """Methods that are counted at a time."""
+_MOST_TURNS = 100
+"""Turns, of 10 ms of CPU time, in which a line makes its first step, or none."""
 _found: list[OwnEnvironment] = []
 
 
@@ -61,6 +63,8 @@ class OwnEnvironment:
         self._owner, self._name, self._original = ref(owner), name, ref(original)
         self._judging: Any = None
         """A weak reference to the function that stands in the class."""
+        self._turns_left = 0
+        """For which that waits for a call from the places."""
 
     def has(self, function: Any) -> bool:
         """Tell whether it is the method, or stands for it."""
@@ -122,8 +126,17 @@ class OwnEnvironment:
         is_wanted = owner is not None and not self.is_judged
         if is_wanted and names_of(owner).get(self._name) is original:
             judging = _judging(original, self)
-            self._judging = ref(judging)
+            self._judging, self._turns_left = ref(judging), _MOST_TURNS
             put_in_class(owner, self._name, judging)  # type: ignore[arg-type]  # not None here
+
+    def turn(self) -> None:
+        """Give up where the line makes no step any more: the recorder asks for it again when it is hot."""
+        if self._turns_left > 0 and not self.is_judged:
+            self._turns_left -= 1
+            if not self._turns_left:
+                self.step_aside()
+                self.places.clear()
+                self._asked.clear()
 
     def __reduce__(self) -> Any:
         """A function that is pickled by value takes it along: a copy judges nothing."""
@@ -199,4 +212,10 @@ def _judging(original: FunctionType, own: OwnEnvironment) -> Any:
     return in_place_of(original, judged)
 
 
+def _turn() -> None:
+    for own in _found:
+        own.turn()
+
+
 aside.takes_part(sys.modules[__name__])
+turns.at_each(_turn)
