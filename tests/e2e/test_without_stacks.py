@@ -55,4 +55,4 @@ def test_calls_are_counted_while_no_stacks_are_taken(pause, train, write, rlprof
     assert recorded.code == 0, (recorded.out, recorded.err)
     # At its end a program that was profiled is not told what came after the last look.
     steps = STEPS + pause.count("env.step")
-    assert sum(counted(recorded, "steps:gymnasium.env")) == pytest.approx(steps, rel=0.02)
+    assert sum(counted(recorded, "steps:gymnasium.env")) == pytest.approx(steps, rel=0.06)

@@ -45,6 +45,8 @@ _NEXT_ROW_NS = 250_000_000
 """Time from one of these to the next."""
 _FEW_CHANGES = 4
 """Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another."""
+_WHERE_DEAR = 512
+"""Calls from one look to the next, at least, where looks have taken too much: a search makes ever new functions, each of which is looked at."""
 _GROWS = 4
 """Times as many calls as before from one look to the next, at most: a program may rest in between."""
 _PART, _AT_FIRST_NS = 0.002, 10_000_000
@@ -281,10 +283,14 @@ class CallMark:
     def _plan(self, used: int, took_ns: int) -> None:
         """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
         every_ns = _LOOK_EVERY_NS << min(self._alike // _RARER, _MOST_RARE)
-        wanted = int(used * every_ns * max(1.0, _too_dear()) / max(1, took_ns))
+        dear = _too_dear()
+        wanted = int(used * every_ns * max(1.0, dear) / max(1, took_ns))
+        if dear > 1:
+            wanted = max(wanted, _WHERE_DEAR)
         # Not by ``random``, whose state is the program's.
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
-        wanted = min(wanted, _GROWS * self._until) * (self._drawn + 0x4000_0000) >> 31
+        grown = max(_GROWS * self._until, _WHERE_DEAR if dear > 1 else 0)
+        wanted = min(wanted, grown) * (self._drawn + 0x4000_0000) >> 31
         self._until = min(max(1, wanted), _MOST)
         self._wait()
 
