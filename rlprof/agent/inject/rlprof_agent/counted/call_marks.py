@@ -116,11 +116,11 @@ class CallMark:
         self._functions: set[Any] = set()
         """Weak references."""
         self._said: Told = (counter, 1)
-        """What the last look has told of a call that counts."""
+        """Counter and number that the last look has told of a call that counts."""
         self._share, self._owed = 0.0, 0.0
         """Part of the calls that count, and a part of a step."""
         self._row: list[bool] = []
-        """Whether each of the row counts that is looked at."""
+        """For each of the row that is looked at: True if it counts."""
         self._left = _ROW
         """Calls of it to come."""
         self.is_known, self._is_packed = False, not own.co_argcount

@@ -27,7 +27,7 @@ _OF_BOTH = (
     "__type_params__",
 )
 _TELL_OF_IT = ("__name__", "__qualname__", "__module__", "__doc__")
-"""What a program may set, and is not among a function's own attributes."""
+"""Names that a program may set, and that are not among a function's own attributes."""
 _OF_OURS = ("__wrapped__", "__signature__", "_torchdynamo_inline")
 """Attributes that those have which stand around another."""
 
@@ -64,7 +64,7 @@ def put_in_class(owner: type, name: str, function: Any) -> None:
 
 
 def given_back(function: Any) -> Any:
-    """What it stands for, to stand in its place again, with the attributes that the program has set since."""
+    """Return what it stands for, to stand in its place again, with the attributes that the program has set since."""
     original = original_of(function)
     for name in _TELL_OF_IT:
         wanted = getattr(function, name, None)

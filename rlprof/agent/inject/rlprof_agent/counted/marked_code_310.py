@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Lines = list[Optional[int]]
 
 _JUMPED = 1 if PYTHON >= (3, 10) else 2
-"""What a unit of code, of two bytes, is to the argument of a jump."""
+"""Size of a unit of code, of two bytes, in the argument of a jump."""
 _NO_LINE = -128
 _MOST_UP, _MOST_BYTES = 127, 254
 """Largest steps of a table of lines, in lines and in bytes of code."""

@@ -1,4 +1,4 @@
-"""Of calls within calls the outermost alone counts: wrappers of environments call each other, and vector environments those that they hold."""
+"""Count the outermost of calls within calls: wrappers of environments call each other, and vector environments those that they hold."""
 
 from __future__ import annotations
 
