@@ -361,6 +361,8 @@ def counted_as(code: CodeType, other: CodeType) -> CodeType:
 
 
 def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
+    if len(_marks) >= _MOST_MARKS:
+        _forget_the_gone()
     found = _of_objects.get(id(code))
     if found is None:
         found = _of_codes.setdefault(_by_value(code), [])
@@ -368,9 +370,7 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
     if len(there) >= _MOST_OF_A_CODE:
         return there[-1]
     if len(_marks) >= _MOST_MARKS:
-        _forget_the_gone()
-        if len(_marks) >= _MOST_MARKS:
-            return None
+        return there[-1] if there else None
     try:
         mark = CallMark(code, counter, kind)
     except (TypeError, ValueError):
