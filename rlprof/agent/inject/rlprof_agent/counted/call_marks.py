@@ -136,7 +136,7 @@ class CallMark:
         code = marked(own, self._ticks, self)
         if code is None:
             raise TypeError(own.co_name)
-        self.code = code
+        self.code: Any = code
 
     @property
     def is_used(self) -> bool:
@@ -400,7 +400,8 @@ def _forget_the_gone() -> None:
     for number in _of_objects.keys() - used:
         del _of_objects[number]
     for number in [number for number, mark in _marks.items() if not mark.is_used]:
-        del _marks[number]
+        # The collector knows no codes: each would keep its mark for ever, and that the code.
+        _marks.pop(number).code = None
 
 
 def add_what_is_left() -> None:
