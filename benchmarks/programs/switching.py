@@ -18,8 +18,8 @@ from typing import Any
 
 import psutil
 import rlprof_agent  # type: ignore[import-not-found]  # rlprof puts it there.
-from rlprof_agent import turns as agent_turns  # type: ignore[import-not-found]
-from rlprof_agent.counted import call_marks  # type: ignore[import-not-found]
+from rlprof_agent import turns as agent_turns  # type: ignore[import-not-found]  # rlprof puts it there
+from rlprof_agent.counted import call_marks  # type: ignore[import-not-found]  # as above
 from rlprof_agent.counted.read_turns import ReadTurns  # type: ignore[import-not-found]
 
 from benchmarks.programs import stopwatch

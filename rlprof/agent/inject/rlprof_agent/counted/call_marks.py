@@ -16,7 +16,8 @@ from types import FunctionType
 from .. import aside, foreign_errors, turns
 from ..instruments import are_writes_heard, is_one_on
 from ..real import time
-from .marked_code import CO_GENERATORS, marked
+from .marked_code import CO_GENERATORS, marked, value_of
+from .ticks import MOST, SPARE, TICKS, Ticks, share_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 NOT_AT_ALL: Told = (None, 0)
 """Told by its identity."""
-_MOST, _SPARE = 16_384, 64
-"""Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
-_TICKS = (False,) * _SPARE + (True,) * _MOST
 _LOOK_EVERY_NS, _RARER, _MOST_RARE = 4_000_000, 32, 3
 """Time from one look to the next, looks of one kind after which it doubles, and how often it does. A look takes 2 to 5 µs, and a step in the wrappers
 of ``gymnasium.make`` has four that are looked at: 0.05 % of the time in the end (``benchmarks/counting.py``).
@@ -43,8 +41,6 @@ and again where there are several kinds.
 """
 _NEXT_ROW_NS = 250_000_000
 """Time from one of these to the next."""
-_FEW_CHANGES = 4
-"""Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another."""
 _WHERE_DEAR = 512
 """Calls from one look to the next, at least, where looks have taken too much: a search makes ever new functions, each of which is looked at."""
 _GROWS = 4
@@ -61,7 +57,7 @@ _MOST_MARKS = 512
 _marks: dict[int, CallMark] = {}
 """By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
 _of_codes: dict[tuple[Any, ...], list[CallMark]] = {}
-"""By the program's own code, as :func:`_by_value` tells it: a module that is loaded again has the same once more."""
+"""By the program's own code, as :func:`value_of` tells it: a module that is loaded again has the same once more."""
 _of_objects: dict[int, list[CallMark]] = {}
 """The same by the number of a code that one of them has for its own."""
 _spent = [0, time.perf_counter_ns()]
@@ -70,16 +66,6 @@ _called: list[CallMark] = []
 """Those of functions that were called."""
 _are_quiet = [False]
 """True while an instrument of the program's is on, which would show a look: one comes after as many calls as can be."""
-
-
-class _Ticks(reversed):  # type: ignore[type-arg]  # no class with a parameter before Python 3.9
-    """Goes through ``_TICKS`` from the end, in C, and tells how many are left."""
-
-    __slots__ = ()
-
-    def __reduce__(self) -> Any:
-        """As :meth:`CallMark.__reduce__`: the copy has none, so that each call looks, which is a call of ``callable``."""
-        return iter, ((),)
 
 
 class CallMark:
@@ -127,7 +113,7 @@ class CallMark:
         self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
         self._alike = 0
         """Looks that told the same as the one before, in a row."""
-        self._ticks: Any = _Ticks(_TICKS)
+        self._ticks: Any = Ticks(TICKS)
         self._from = 0
         """Ticks that were left at the last look."""
         if _are_quiet[0]:
@@ -162,7 +148,7 @@ class CallMark:
 
     def __call__(self, stepped: Any) -> None:
         begun_ns = time.perf_counter_ns()
-        frame, ticks, wanted = _getframe(1), self._ticks, _SPARE + self._until - 1
+        frame, ticks, wanted = _getframe(1), self._ticks, SPARE + self._until - 1
         # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
         left = ticks.__length_hint__()
         begun, self._from = self._from, wanted
@@ -229,7 +215,7 @@ class CallMark:
         return getattr, (callable, "__call__")
 
     def _be_quiet(self) -> None:
-        self._left, self._row, self._until = 0, [], _MOST
+        self._left, self._row, self._until = 0, [], MOST
 
     def _look_in_a_row(self, told: Told, counts: bool) -> None:
         self._row.append(counts)
@@ -239,7 +225,7 @@ class CallMark:
             counter, each = told
             counter.add(each)
         if self._left == 0:
-            self._share = _share_of(self._row)
+            self._share = share_of(self._row)
             self._row = []
 
     def _look_at_one(self, told: Told, counts: bool, used: int) -> None:
@@ -267,7 +253,7 @@ class CallMark:
 
     def _wait(self) -> None:
         """Look at the call after so many."""
-        self._from = _SPARE + self._until - 1
+        self._from = SPARE + self._until - 1
         self._ticks.__setstate__(self._from - 1)
 
     def _add(self, calls: int) -> None:
@@ -291,22 +277,13 @@ class CallMark:
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
         grown = max(_GROWS * self._until, _WHERE_DEAR if dear > 1 else 0)
         wanted = min(wanted, grown) * (self._drawn + 0x4000_0000) >> 31
-        self._until = min(max(1, wanted), _MOST)
+        self._until = min(max(1, wanted), MOST)
         self._wait()
 
 
 def _too_dear() -> float:
     """How many times as much time as they may all looks have taken."""
     return _spent[0] / (_AT_FIRST_NS + _PART * (time.perf_counter_ns() - _spent[1]))
-
-
-def _share_of(row: list[bool]) -> float:
-    """Part of the calls that count, from one that does to the last that does: so whole ones are taken, with all that are made within."""
-    changes = sum(row[at] is not row[at - 1] for at in range(1, len(row)))
-    if changes <= _FEW_CHANGES:
-        return float(row[-1])
-    first, last = row.index(True), len(row) - 1 - row[::-1].index(True)
-    return (sum(row) - 1) / (last - first)
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:
@@ -365,7 +342,7 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
         _forget_the_gone()
     found = _of_objects.get(id(code))
     if found is None:
-        found = _of_codes.setdefault(_by_value(code), [])
+        found = _of_codes.setdefault(value_of(code), [])
     there = [each for each in found if each.counter is counter]
     if len(there) >= _MOST_OF_A_CODE:
         return there[-1]
@@ -379,14 +356,6 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
     found.append(mark)
     _of_objects[id(code)] = found
     return mark
-
-
-def _by_value(code: Any) -> tuple[Any, ...]:
-    """All that two codes have to have in common for one to stand for the other. Codes are equal that are of different files, and before Python 3.12 such
-    whose lines differ.
-    """
-    lines = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
-    return code, code.co_filename, lines, getattr(code, "co_qualname", "")
 
 
 def _forget_the_gone() -> None:

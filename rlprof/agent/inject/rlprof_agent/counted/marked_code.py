@@ -76,6 +76,14 @@ def _exceptions_of(code: Any) -> bytes:
     return table
 
 
+def value_of(code: Any) -> tuple[Any, ...]:
+    """All that two codes have to have in common for one to stand for the other. Codes are equal that are of different files, and before Python 3.12 such
+    whose lines differ.
+    """
+    lines = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
+    return code, code.co_filename, lines, getattr(code, "co_qualname", "")
+
+
 def first_argument(code: CodeType) -> tuple[str, int]:
     """The instruction that loads what ``look`` is given, and its argument."""
     if not code.co_argcount and not code.co_flags & CO_VARARGS:
