@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_training_in_one_process():
 @pytest.mark.parametrize(
     ("stage", "signum", "code"),
     [
-        ("5", signal.SIGINT, 130),
+        pytest.param("5", signal.SIGINT, 130, marks=pytest.mark.slow),
         ("8", signal.SIGTERM, 143),
         pytest.param("collector-polling", signal.SIGINT, 130, marks=pytest.mark.slow),
     ],
@@ -160,7 +160,7 @@ def test_the_death_of_a_worker_ends_the_training(training, stage):
     assert not running.has_left_something()
 
 
-@pytest.mark.parametrize("stage", ["5", "8"])
+@pytest.mark.parametrize("stage", [pytest.param("5", marks=pytest.mark.slow), "8"])
 def test_workers_end_with_a_main_process_that_was_killed(training, stage):
     running = Training("--stage", stage, *ENDLESS)
     training.append(running)

@@ -144,6 +144,7 @@ def test_each_side_imports_its_own_modules(repository, tmp_path, monkeypatch):
     repository.assert_tidy()
 
 
+@pytest.mark.slow
 def test_a_repository_behind_a_link_is_moved_too(repository, tmp_path, monkeypatch):
     program = REPORTING.format(imported="import model", text="model.NAME, {version!r}")
     repository.commit("NAME = 'old'\n", "src/model.py")
@@ -319,6 +320,7 @@ def test_the_base_is_built_by_prepare(repository, tmp_path):
     repository.assert_tidy()
 
 
+@pytest.mark.slow
 def test_what_is_built_replaces_that_of_head(repository, tmp_path):
     """Also where the command names it by the path that it has in head."""
     program = REPORTING.format(imported="", text="{!r}")

@@ -121,6 +121,7 @@ def test_a_base_that_is_installed_over_head_is_seen_before_a_run(project, tmp_pa
     project.assert_tidy()
 
 
+@pytest.mark.slow
 def test_another_clone_that_is_installed_runs_no_change(project, tmp_path, monkeypatch):
     project.commit("", "lab/__init__.py")
     project.commit("import lab.agent, rlprof\nrlprof.step(10)\n", "scripts/train.py")
@@ -136,6 +137,7 @@ def test_another_clone_that_is_installed_runs_no_change(project, tmp_path, monke
     project.assert_tidy()
 
 
+@pytest.mark.slow
 def test_a_base_that_tells_nothing_is_remarked_on(repository):
     repository.commit("import os, rlprof\nrlprof.step(10)\nos._exit(0)\n")
 

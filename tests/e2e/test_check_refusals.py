@@ -103,6 +103,7 @@ if runs.stat().st_size == 5:
 """
 
 
+@pytest.mark.slow
 def test_a_crash_in_the_third_pair_keeps_what_was_measured(repository, tmp_path):
     repository.commit(CRASHING)
     result = tmp_path / "check.json"

@@ -94,6 +94,7 @@ def test_a_wait_for_a_worker_that_died_is_told_first_with_its_place(
     assert "Hung after that: main" in told[:200]
 
 
+@pytest.mark.slow
 def test_a_rate_that_drifts_by_factors_is_promised_to_nobody(write, start):
     result = start(write(SLOWER), report=True).finish()
 

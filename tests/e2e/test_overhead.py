@@ -89,7 +89,13 @@ def test_where_nothing_counts_steps_whole_runs_are_timed(overhead):
     assert "nothing counted its steps" in answer.stderr
 
 
-@pytest.mark.parametrize("options", [("--sps-pattern", r"global_step=(?P<steps>\d+)"), ("--wall",)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--sps-pattern", r"global_step=(?P<steps>\d+)"),
+        pytest.param(("--wall",), marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_of_rlprof_is_in_a_bare_run(overhead, tmp_path, options):
     (overhead.folder / "train.py").write_text(PRINTING)
 

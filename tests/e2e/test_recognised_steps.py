@@ -179,6 +179,7 @@ def test_what_the_script_counts_is_what_counts(write, rlprof_run):
     assert recognised(result) == 0
 
 
+@pytest.mark.slow
 def test_where_the_user_says_what_counts_nothing_else_is(write, rlprof_run):
     result = rlprof_run(
         write(WORLD + TRAINING + PRINTED), options=["--sps-pattern", r'"sps": (\d+)']

@@ -60,6 +60,7 @@ def test_planted_reads_are_found_at_their_lines(write, rlprof_run):
     assert counted(result, "gpu_syncs") == 0
 
 
+@pytest.mark.slow
 def test_compiled_code_is_compiled_as_without_rlprof(rlprof_run, bare_run):
     script = PROGRAMS / "compiled_branches.py"
     result, alone = rlprof_run(script, options=["--torch", "always"]), bare_run(script)

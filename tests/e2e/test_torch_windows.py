@@ -144,6 +144,7 @@ print("trained")
 """
 
 
+@pytest.mark.slow
 def test_a_window_imports_nothing_that_a_guard_of_the_programs_may_forbid(train):
     result = train(GUARDED)
 
@@ -253,6 +254,7 @@ print(sys.getprofile())
     assert ("stacks", "written") in windows(result)
 
 
+@pytest.mark.slow
 def test_a_mode_of_the_programs_is_not_called_for_a_window(train):
     body = """
 read = updates = 0
@@ -298,6 +300,7 @@ def test_no_window_begins_before_the_ranges_of_the_last_have_ended(train):
     assert (result.code, result.out) == (0, b"1\n3\n")
 
 
+@pytest.mark.slow
 def test_a_range_whose_end_nobody_tells_is_followed_by_no_window(train):
     begin = "torch._C._profiler._RecordFunctionFast(name)"
     result = train(IN_RANGES_OF_A_WINDOW.format(begin=begin))
@@ -344,10 +347,15 @@ def test_a_program_may_end_in_a_window_as_it_likes(train, temporary, ending, cod
 @pytest.mark.parametrize(
     ("owner", "name", "handler"),
     [
-        ("torch.autograd.profiler", "_prepare_profiler", "time_out"),
+        pytest.param(
+            *("torch.autograd.profiler", "_prepare_profiler", "time_out"), marks=pytest.mark.slow
+        ),
         ("torch.autograd.profiler", "_enable_profiler", "time_out"),
         ("torch.autograd.profiler", "_disable_profiler", "lambda *_: sys.exit(3)"),
-        ("torch.profiler._KinetoProfile", "export_chrome_trace", "time_out"),
+        pytest.param(
+            *("torch.profiler._KinetoProfile", "export_chrome_trace", "time_out"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_signal_handler_raises_through_a_window_into_the_program(
@@ -405,7 +413,7 @@ train(10)
     assert result.recording.torch_windows[0].fate == "written"
 
 
-@pytest.mark.parametrize("in_window", [True, False])
+@pytest.mark.parametrize("in_window", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_forked_child_ends_after_a_window(train, in_window):
     """It waited at its end for a thread of torch's profiler that only its parent has."""
     body = f"""
@@ -423,6 +431,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert result.recording.torch_windows[0].fate == "written"
 
 
+@pytest.mark.slow
 def test_a_forked_learner_opens_no_library_for_its_windows(train):
     """glibc ends a forked child that opens one, where a thread of its parent was opening one at the fork."""
     body = """
@@ -609,6 +618,7 @@ own_profiler_works()
     assert {fate for _, fate in windows(result)} <= {"written"}
 
 
+@pytest.mark.slow
 def test_no_window_ends_within_a_backward_pass(train):
     """It would count as on for good, and no profiler of the program's could begin."""
     body = """
@@ -695,6 +705,7 @@ def without_times(text: str) -> list[str]:
     return [re.sub(r":\S+ \S+ \d+:\d+ ", ": ", line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_a_missing_folder_for_temporary_files_costs_nothing(train, tmp_path):
     result = train("train_in_an_open_window()", environment={"TMPDIR": str(tmp_path / "missing")})
 
@@ -702,6 +713,7 @@ def test_a_missing_folder_for_temporary_files_costs_nothing(train, tmp_path):
     assert windows(result) == [("plain", "written")]
 
 
+@pytest.mark.slow
 def test_no_room_for_temporary_files_costs_the_windows_and_it_is_told(train):
     body = """
 import errno

@@ -154,6 +154,7 @@ def start_try(tmp_path) -> Iterator[Callable[..., Trying]]:
 LOG = ["--finding", "eager-log-format"]
 
 
+@pytest.mark.slow
 def test_workers_are_treated_and_ended_too_and_services_are_left_alone(write, start_try):
     started = "service", "tool", "fork", "spawn"
     trying = start_try(write(TRAIN), *started, options=[*LOG, "--budget", "12s"])
@@ -193,6 +194,7 @@ def test_a_training_whose_rlprof_is_killed_goes_on_untreated(write, start_try, t
     assert "Traceback" not in trying.err
 
 
+@pytest.mark.slow
 def test_a_training_that_is_killed_ends_the_try(write, start_try):
     trying = start_try(write(TRAIN), options=[*LOG, "--budget", "60s"])
     pid = int(trying.running.wait_line("pid").split()[1])
@@ -209,6 +211,7 @@ def test_a_training_that_is_killed_ends_the_try(write, start_try):
     assert recording.run.exit_code == 128 + signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_leaves_the_others_to_be_measured_and_to_train_on(
     write, start_try, tmp_path
 ):
@@ -315,6 +318,7 @@ def test_ctrl_c_keeps_what_was_measured_and_the_last_save_is_made(write, start_t
     assert recording.run.exit_code == 7
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_a_terminal_is_heard_too(write, terminal, tmp_path):
     """It goes to the training alone, which ends with a code of its own."""
     options = ["--skip", "train:save=1000000", "--budget", "60s"]
@@ -385,6 +389,7 @@ def test_a_normal_run_tries_and_trains_on_to_its_own_end(write, start, tmp_path)
     assert "lazy-log-text" in report
 
 
+@pytest.mark.slow
 def test_parts_of_training_are_freed_in_turn(write, start_try):
     trying = start_try(write(PARTS), options=["--ceilings", "--budget", "30s"])
 

@@ -196,6 +196,7 @@ print("trained")
 """
 
 
+@pytest.mark.slow
 def test_networks_that_are_asked_one_after_the_other_are_told(write, rlprof_run):
     pytest.importorskip("torch", reason="torch is missing (make test installs it)")
 
