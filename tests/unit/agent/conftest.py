@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.agent.inject.rlprof_agent.counted import call_marks
+from rlprof.agent.inject.rlprof_agent.counted import look_plan
 from rlprof.agent.inject.rlprof_agent.turns import FIRST_THREAD, TAKES_TURNS
 
 
@@ -15,4 +15,4 @@ def _turns_of_the_main_thread() -> None:
 @pytest.fixture(autouse=True)
 def _looks_may_cost_what_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else, on a busy machine, calls are not looked at in a row any more, and what is counted is right on average alone."""
-    monkeypatch.setattr(call_marks, "_AT_FIRST_NS", 1 << 60)
+    monkeypatch.setattr(look_plan, "_AT_FIRST_NS", 1 << 60)

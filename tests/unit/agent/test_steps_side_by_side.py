@@ -123,6 +123,28 @@ def test_of_wrappers_of_one_class_within_each_other_the_outermost_counts(library
     assert counts()["steps:gymnasium.env"] == pytest.approx(STEPS, abs=1)
 
 
+def test_one_call_of_many_is_a_step(library, monkeypatch):
+    """A short row of calls has one or two that count."""
+    monkeypatch.setattr(call_marks, "_NEXT_ROW_NS", 0)
+
+    class Wrapper(library.Env):
+        def __init__(self, env):
+            self.env = env
+
+        def step(self, action):
+            return self.env.step(action)
+
+    class Repeats(Wrapper):
+        def step(self, action):
+            return [self.env.step(action) for _ in range(4)]
+
+    env = Wrapper(Repeats(Wrapper(Wrapper(Repeats(Wrapper(library.Env()))))))
+    for _ in range(STEPS // 5):
+        env.step(0)
+
+    assert counts() == pytest.approx({"steps:gymnasium.env": STEPS // 5}, rel=0.02)
+
+
 def test_no_step_of_a_named_method_is_lost_in_threads():
     class Simulator:
         num_envs = 8

@@ -16,8 +16,10 @@ from types import FunctionType
 from .. import aside, foreign_errors, turns
 from ..instruments import are_writes_heard, is_one_on
 from ..real import time
+from . import look_plan
+from .look_plan import LookPlan
 from .marked_code import CO_GENERATORS, marked, value_of
-from .ticks import MOST, SPARE, TICKS, Ticks, share_of
+from .ticks import MOST, SPARE, TICKS, Ticks, is_unclear, share_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -31,24 +33,12 @@ if TYPE_CHECKING:
 
 NOT_AT_ALL: Told = (None, 0)
 """Told by its identity."""
-_LOOK_EVERY_NS, _RARER, _MOST_RARE = 4_000_000, 32, 3
-"""Time from one look to the next, looks of one kind after which it doubles, and how often it does. A look takes 2 to 5 µs, and a step in the wrappers
-of ``gymnasium.make`` has four that are looked at: 0.05 % of the time in the end (``benchmarks/counting.py``).
-"""
 _ROW, _NEXT_ROW = 256, 64
 """Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
 and again where there are several kinds.
 """
 _NEXT_ROW_NS = 250_000_000
 """Time from one of these to the next."""
-_WHERE_DEAR = 512
-"""Calls from one look to the next, at least, where looks have taken too much: a search makes ever new functions, each of which is looked at."""
-_GROWS = 4
-"""Times as many calls as before from one look to the next, at most: a program may rest in between."""
-_PART, _AT_FIRST_NS = 0.002, 10_000_000
-"""Part of the time that all looks together may take, and what they may take on top in the beginning. Beyond that they become rarer, and calls are looked at
-in a row no more: a suite of sixty tasks has sixty functions to look at, and a search over texts of environments ever new ones.
-"""
 _MOST_OF_A_CODE = 8
 """Functions of one code that have marks of their own: a program may make a class anew for each episode."""
 _MOST_MARKS = 512
@@ -60,8 +50,6 @@ _of_codes: dict[tuple[Any, ...], list[CallMark]] = {}
 """By the program's own code, as :func:`value_of` tells it: a module that is loaded again has the same once more."""
 _of_objects: dict[int, list[CallMark]] = {}
 """The same by the number of a code that one of them has for its own."""
-_spent = [0, time.perf_counter_ns()]
-"""Time that looks have taken, and when that began to be counted."""
 _called: list[CallMark] = []
 """Those of functions that were called."""
 _are_quiet = [False]
@@ -72,20 +60,17 @@ class CallMark:
     """Counts the calls of functions that have its code. Called with the first argument of one, it looks at that call."""
 
     __slots__ = (
-        "_alike",
-        "_drawn",
         "_from",
         "_functions",
         "_is_packed",
-        "_last_ns",
         "_left",
         "_owed",
+        "_plan",
         "_row",
         "_row_ns",
         "_said",
         "_share",
         "_ticks",
-        "_until",
         "code",
         "counter",
         "is_known",
@@ -110,9 +95,7 @@ class CallMark:
         self._left = _ROW
         """Calls of it to come."""
         self.is_known, self._is_packed = False, not own.co_argcount
-        self._until, self._drawn, self._last_ns, self._row_ns = 1, 1, 0, 0
-        self._alike = 0
-        """Looks that told the same as the one before, in a row."""
+        self._plan, self._row_ns = LookPlan(), 0
         self._ticks: Any = Ticks(TICKS)
         self._from = 0
         """Ticks that were left at the last look."""
@@ -148,7 +131,7 @@ class CallMark:
 
     def __call__(self, stepped: Any) -> None:
         begun_ns = time.perf_counter_ns()
-        frame, ticks, wanted = _getframe(1), self._ticks, SPARE + self._until - 1
+        frame, ticks, wanted = _getframe(1), self._ticks, SPARE + self._plan.until - 1
         # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
         left = ticks.__length_hint__()
         begun, self._from = self._from, wanted
@@ -176,7 +159,7 @@ class CallMark:
             if _are_quiet[0] and is_one_on():
                 self._be_quiet()
                 self._wait()
-            _spent[0] += time.perf_counter_ns() - begun_ns
+            look_plan.spend(time.perf_counter_ns() - begun_ns)
         except RecursionError:
             pass  # There is no room left for a look, nor for another call.
         except Exception as error:
@@ -193,8 +176,8 @@ class CallMark:
         """Count them, and look at the next call: it may be of another part of the program, whose calls take longer."""
         if self._used() > 0:
             self.add_what_is_left()
-            if self._left == 0 and not _are_quiet[0] and _too_dear() <= 1:
-                self._until = 1
+            if self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
+                self._plan.until = 1
                 self._wait()
 
     def forget_what_is_left(self) -> None:
@@ -207,7 +190,7 @@ class CallMark:
         if is_quiet:
             self._be_quiet()
         else:
-            self._until = 1
+            self._plan.until = 1
         self._wait()
 
     def __reduce__(self) -> Any:
@@ -215,16 +198,19 @@ class CallMark:
         return getattr, (callable, "__call__")
 
     def _be_quiet(self) -> None:
-        self._left, self._row, self._until = 0, [], MOST
+        self._left, self._row, self._plan.until = 0, [], MOST
 
     def _look_in_a_row(self, told: Told, counts: bool) -> None:
         self._row.append(counts)
-        self._left = self._left - 1 if _too_dear() <= 1 else 0
+        self._left = self._left - 1 if look_plan.are_affordable() else 0
         if counts:
             self._said = told
             counter, each = told
             counter.add(each)
         if self._left == 0:
+            if is_unclear(self._row) and len(self._row) < _ROW and look_plan.are_affordable():
+                self._left = len(self._row)
+                return
             self._share = share_of(self._row)
             self._row = []
 
@@ -233,19 +219,21 @@ class CallMark:
         is_mixed = 0 < self._share < 1
         is_other = not is_mixed and counts != bool(self._share)
         is_new = is_other or (counts and told != self._said)
-        self._alike = 0 if is_new or is_mixed else self._alike + 1
         if counts:
             self._said = told
         if is_other:
             self._share = float(counts)
         self._add(1)
+        self._plan.looked(used, is_alike=not (is_new or is_mixed))
         now = time.perf_counter_ns()
-        self._plan(used, now - self._last_ns)
-        self._last_ns = now
-        if (is_mixed or is_other) and now - self._row_ns > _NEXT_ROW_NS and _too_dear() <= 1:
+        if (
+            (is_mixed or is_other)
+            and now - self._row_ns > _NEXT_ROW_NS
+            and look_plan.are_affordable()
+        ):
             self._row_ns = now
-            self._left, self._until = _NEXT_ROW if is_mixed else _ROW, 1
-            self._wait()
+            self._left, self._plan.until = _NEXT_ROW if is_mixed else _ROW, 1
+        self._wait()
 
     def _used(self) -> int:
         used: int = self._from - self._ticks.__length_hint__()
@@ -253,7 +241,7 @@ class CallMark:
 
     def _wait(self) -> None:
         """Look at the call after so many."""
-        self._from = SPARE + self._until - 1
+        self._from = SPARE + self._plan.until - 1
         self._ticks.__setstate__(self._from - 1)
 
     def _add(self, calls: int) -> None:
@@ -265,25 +253,6 @@ class CallMark:
         whole = int(self._owed)
         self._owed -= whole
         counter.add(whole * each)
-
-    def _plan(self, used: int, took_ns: int) -> None:
-        """Draw how many calls to wait for the next look: no rhythm of the program's is to hide between two."""
-        every_ns = _LOOK_EVERY_NS << min(self._alike // _RARER, _MOST_RARE)
-        dear = _too_dear()
-        wanted = int(used * every_ns * max(1.0, dear) / max(1, took_ns))
-        if dear > 1:
-            wanted = max(wanted, _WHERE_DEAR)
-        # Not by ``random``, whose state is the program's.
-        self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF
-        grown = max(_GROWS * self._until, _WHERE_DEAR if dear > 1 else 0)
-        wanted = min(wanted, grown) * (self._drawn + 0x4000_0000) >> 31
-        self._until = min(max(1, wanted), MOST)
-        self._wait()
-
-
-def _too_dear() -> float:
-    """How many times as much time as they may all looks have taken."""
-    return _spent[0] / (_AT_FIRST_NS + _PART * (time.perf_counter_ns() - _spent[1]))
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:

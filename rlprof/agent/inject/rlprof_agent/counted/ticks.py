@@ -25,8 +25,16 @@ class Ticks(reversed):  # type: ignore[type-arg]  # where it runs it takes no pa
 
 def share_of(row: list[bool]) -> float:
     """Part of the calls that count, from one that does to the last that does: so whole ones are taken, with all that are made within."""
-    changes = sum(row[at] is not row[at - 1] for at in range(1, len(row)))
-    if changes <= _FEW_CHANGES:
+    if _changes(row) <= _FEW_CHANGES:
         return float(row[-1])
     first, last = row.index(True), len(row) - 1 - row[::-1].index(True)
     return (sum(row) - 1) / (last - first)
+
+
+def is_unclear(row: list[bool]) -> bool:
+    """Tell whether a longer one may yet be a mixture: where an environment that skips frames stands between two wrappers of one class, one call of 25 counts."""
+    return 1 < _changes(row) <= _FEW_CHANGES
+
+
+def _changes(row: list[bool]) -> int:
+    return sum(row[at] is not row[at - 1] for at in range(1, len(row)))
