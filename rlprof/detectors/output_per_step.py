@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
@@ -46,10 +47,6 @@ REMOVABLE: Final[Mapping[Sink, Range]] = calibrated(
 """Part that goes when a thousandth is written; of metrics, when a mean per update is left of 10 to 100 values; of
 data that is needed, when it is gathered and written at once."""
 
-WHERE_FLUSHED: Final = Range(0.0, 1.0)
-"""The same of rows and data in a file that is also flushed, synced, replaced or opened for them: whoever needs all of them
-leaves out the flushes alone."""
-
 OF_A_DEVICE: Final = Range(0.0, 1.0)
 """The same on a line that fetches a value from a GPU: it waits there for work that has to be done."""
 
@@ -59,7 +56,7 @@ BESIDE_OTHERS: Final = Range(0.1, 1.0)
 MOSTLY_WAITS: Final = 0.5
 """Part of a line's time in reads of a GPU's memory from which on it is no output."""
 
-MUCH_FLUSHED: Final = 0.1
+MUCH_FLUSHED: Final = 0.3
 """Part of the output's time in flushes, syncs and openings from which on they are what the advice is about."""
 
 SHARED: Final = 0.1
@@ -79,6 +76,8 @@ EACH_STEP: Final = 0.5
 
 _FLUSHED: Final = (Sink.SYNCS, Sink.REPLACING, Sink.OPENING)
 _DATA: Final = (Sink.ROWS, Sink.FILES)
+_KEEPS_DATA: Final = (Sink.SYNCS, Sink.OPENING)
+"""Subjects of advice after which as much is written as before."""
 _FETCHES: Final = frozenset({"item", "cpu", "numpy", "tolist"})
 
 _FIXES: Final[Mapping[Sink, str]] = {
@@ -103,25 +102,22 @@ _FIXES: Final[Mapping[Sink, str]] = {
 
 
 class _Written(SteadySearch):
-    """The output of the critical time: its nodes, and its lines by weight."""
+    """The output of the critical time that the advice is about, by kind and by line."""
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
         self.output = find_output(self.lines, self.values)
-        self.by_sink: dict[Sink, float] = defaultdict(float)
-        self.weights: dict[Line, float] = defaultdict(float)
-        self._by_both: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
-        self.asleep_us = 0.0
+        self._of_lines: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
+        self._asleep_us: dict[Sink, float] = defaultdict(float)
         places = {node: self.lines.line(self._named(node)) for node in self.output.sinks}
         for node in {*self._that_wait(places, profile), *self._read_by_the_run(profile)}:
             del self.output.sinks[node]
         for node, sink in self.output.sinks.items():
             cost = self.tree.self_cost(node)
-            self.by_sink[sink] += cost.wall_us
-            self.asleep_us += cost.idle_us
             if cost.wall_us:
-                self.weights[places[node]] += cost.wall_us
-                self._by_both[sink][places[node]] += cost.wall_us
+                self._of_lines[sink][places[node]] += cost.wall_us
+                self._asleep_us[sink] += cost.idle_us
+        self._times = {sink: sum(lines.values()) for sink, lines in self._of_lines.items()}
 
     def _that_wait(self, places: Mapping[int, Line], profile: Profile) -> list[int]:
         """Nodes on lines whose time is mostly that of reads of a GPU's memory, which wait for its work: clocks around them tell."""
@@ -163,45 +159,63 @@ class _Written(SteadySearch):
             node = self.tree.nodes[node].parent
         return node
 
+    @cached_property
+    def main_sink(self) -> Sink:
+        """Subject of the advice: the dearest, or how it is flushed."""
+        flushed = [sink for sink in _FLUSHED if self._times.get(sink)]
+        dearest = max(self._times, key=lambda sink: (self._times[sink], sink.value))
+        flushed_us, whole_us = sum(map(self._times.__getitem__, flushed)), sum(self._times.values())
+        if dearest in _DATA and flushed_us >= MUCH_FLUSHED * whole_us:
+            return max(flushed, key=self._times.__getitem__)
+        return dearest
+
+    @property
+    def kept(self) -> dict[Sink, float]:
+        """Time of what is written all the same after the fix."""
+        keeps = self._times and self.main_sink in _KEEPS_DATA
+        return {sink: us for sink, us in self._times.items() if keeps and sink in _DATA}
+
+    @property
+    def by_sink(self) -> dict[Sink, float]:
+        return {sink: us for sink, us in self._times.items() if sink not in self.kept}
+
+    @property
+    def weights(self) -> dict[Line, float]:
+        weights: dict[Line, float] = defaultdict(float)
+        for sink in self.by_sink:
+            for line, us in self._of_lines[sink].items():
+                weights[line] += us
+        return weights
+
     @property
     def us(self) -> float:
         return sum(self.by_sink.values())
 
     @property
-    def heaviest(self) -> Line:
-        """The dearest line of what the advice is about."""
-        return heaviest_line(self._by_both[self.main_sink])
+    def asleep_us(self) -> float:
+        return sum(self._asleep_us[sink] for sink in self.by_sink)
 
     @property
-    def main_sink(self) -> Sink:
-        """Subject of the advice: the dearest, or how it is flushed."""
-        flushed = [sink for sink in _FLUSHED if self.by_sink.get(sink)]
-        dearest = max(self.by_sink, key=lambda sink: (self.by_sink[sink], sink.value))
-        if (
-            dearest in _DATA
-            and sum(self.by_sink[sink] for sink in flushed) >= MUCH_FLUSHED * self.us
-        ):
-            return max(flushed, key=lambda sink: self.by_sink[sink])
-        return dearest
+    def heaviest(self) -> Line:
+        """The dearest line of what the advice is about."""
+        return heaviest_line(self._of_lines[self.main_sink])
+
+    def _nodes(self, *sinks: Sink) -> frozenset[int]:
+        return frozenset(node for node, sink in self.output.sinks.items() if sink in sinks)
 
     @property
     def is_shared(self) -> bool:
         """True if a good part of the time is on lines that call something else in C, too."""
-        shared = self.tree.cost_of(
-            node for node in self.output.sinks if node in self.output.shared
-        ).wall_us
-        return shared > SHARED * self.us
+        shared = self._nodes(*self.by_sink) & self.output.shared
+        return self.tree.cost_of(shared).wall_us > SHARED * self.us
 
     def savings(self) -> Iterator[Saving]:
         waiting = self._may_wait_for_a_device() if _uses_a_gpu(self.tree.nodes) else frozenset()
-        unsure = self.output.shared - waiting
-        is_flushed = self.main_sink in _FLUSHED
+        unsure = (self.output.shared & self._nodes(*self.by_sink)) - waiting
         for sink in Sink:
-            nodes = frozenset(node for node, kind in self.output.sinks.items() if kind is sink)
-            nodes -= waiting | unsure
-            if nodes:
-                keeps = is_flushed and sink in _DATA
-                yield Saving(nodes, WHERE_FLUSHED if keeps else REMOVABLE[sink])
+            nodes = self._nodes(sink) - waiting - unsure
+            if nodes and sink in self.by_sink:
+                yield Saving(nodes, REMOVABLE[sink])
         if waiting:
             yield Saving(waiting, OF_A_DEVICE)
         if unsure:
@@ -210,7 +224,7 @@ class _Written(SteadySearch):
     def _may_wait_for_a_device(self) -> frozenset[int]:
         return frozenset(
             node
-            for node in self.output.sinks
+            for node in self._nodes(*self.by_sink)
             if (statement := self.lines.statement(self.tree.frame(node))) is not None
             and any(called_name(part) in _FETCHES for part in statement.calls())
         )
@@ -226,7 +240,7 @@ def _uses_a_gpu(nodes: Iterable[tuple[int, int, Frame]]) -> bool:
 def detect(profile: Profile) -> Iterable[Finding]:
     whole = profile.critical.wall_us
     written = _Written(profile)
-    if not whole or not written.weights or written.us / whole < MIN_SHARE:
+    if not whole or not written.us or written.us / whole < MIN_SHARE:
         return
     yield Finding(
         title=_title(profile, written),
@@ -287,6 +301,8 @@ def _evidence(profile: Profile, written: _Written) -> Iterable[str]:
         yield f"{most} is spent on {on}{each}"
     if written.is_shared:
         yield "lines of it do something else, too: how much of the time that takes is not known"
+    for sink, us in written.kept.items():
+        yield f"{sink.value} take {percent(us / whole)} besides, and go on"
     if written.asleep_us >= LEAST_ASLEEP * written.us:
         yield f"asleep for {percent(written.asleep_us / written.us)} of it"
     records = profile.counts.get(LOG_RECORDS, 0.0)

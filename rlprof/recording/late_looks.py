@@ -2,20 +2,24 @@
 
 CPython runs signal handlers at calls and at the ends of loops only (``CHECK_EVAL_BREAKER``). A long operator that ends a function,
 as in ``return self.rows[index]`` or ``state in visited``, is therefore looked at when the function is over: the eye sees
-the line that called it. The clock reads stacks that stand still as they are.
+the line that called it. The clock reads stacks that stand still as they are. Of calls of microseconds it does not: when it reads the line of a frame,
+the function has returned, and its last line is left in memory. So time goes only to lines which may work after their last call.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
 from rlprof.model.calibration import calibrated
-from rlprof.model.recording import NO_PARENT
+from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.recording.combine import CROWDED, ThreadWindow, add
+from rlprof.recording.sources import read_source
 from rlprof.recording.stacks import StackTable
+from rlprof.syntax.after_calls import may_work_after_calls
 
 _LEAST_SHARE: Final = calibrated(
     0.02,
@@ -90,6 +94,7 @@ class LateLooks:
 
         The clock is believed where its whole stacks alone are more than the eye has; then torn stacks are shared out evenly.
         """
+        stacks = self._stacks
         eye_us = sum(self._eye.values())
         whole_us = sum(self._clock.values())
         if min(eye_us, self._clock_us) < _FEWEST_US or not whole_us:
@@ -99,13 +104,13 @@ class LateLooks:
         more: dict[int, float] = {}
         for node, us in self._clock.items():
             looked = self._eye.get(node, 0.0) / eye_us
-            if us / self._clock_us - looked >= least:
+            if us / self._clock_us - looked >= least and self._is_seen_late(stacks.line(node)):
                 more[node] = us / whole_us - looked
         late: dict[tuple[int, str, str], dict[int, float]] = defaultdict(dict)
         for node, us in self._eye.items():
             excess = us / eye_us - self._clock.get(node, 0.0) / self._clock_us
             if excess >= least:
-                late[self._stacks.call(node)][node] = excess
+                late[stacks.call(node)][node] = excess
         moves: dict[int, dict[int, float]] = defaultdict(dict)
         for place, wanted in sorted(more.items(), key=itemgetter(1), reverse=True):
             for call in self._calls_around(place):
@@ -143,7 +148,11 @@ class LateLooks:
         if not excess:
             return {}
         lack = {line: of_whole * us - eye.get(line, 0.0) for line, us in clock.items()}
-        lack = {line: us for line, us in lack.items() if us > 0 and line not in excess}
+        lack = {
+            line: us
+            for line, us in lack.items()
+            if us > 0 and line not in excess and self._is_seen_late(line)
+        }
         eye_called = self._called_by(excess, placed, eye_us)
         clock_called = self._called_by(excess, self._clock, self._clock_us)
         goes: dict[int, dict[tuple[bool, int], float]] = {line: {} for line in excess}
@@ -164,6 +173,9 @@ class LateLooks:
                     lack[to] = lack.get(to, 0.0) - part * us
                 excess[line] -= part * total
         return goes
+
+    def _is_seen_late(self, line: int) -> bool:
+        return _may_be_seen_late(self._stacks.frame(line))
 
     def _by_line(self, times: Mapping[int, float], whole_us: float) -> dict[int, float]:
         """Shares of ``whole_us`` by line, whoever calls its function."""
@@ -218,3 +230,13 @@ def _is_comparable(seen: ThreadWindow) -> bool:
 
 def _faded(times: Mapping[int, float]) -> dict[int, float]:
     return {node: _FORGET * us for node, us in times.items() if us > _FORGOTTEN_US}
+
+
+@lru_cache(maxsize=4096)
+def _may_be_seen_late(frame: Frame) -> bool:
+    return frame.line < 1 or may_work_after_calls(_lines(frame.file)[frame.line - 1 :])
+
+
+@lru_cache(maxsize=8)
+def _lines(file: str) -> list[str]:
+    return (read_source(file) or "").splitlines()
