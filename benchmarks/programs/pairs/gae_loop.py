@@ -66,7 +66,8 @@ def main():
     reckon = advantages_in_numpy if options.fixed else advantages_in_torch
     env = Swarm(0)
     policy, critic = nn.Linear(OBSERVATION, OBSERVATION), nn.Linear(OBSERVATION, 1)
-    optimizer = torch.optim.SGD([*policy.parameters(), *critic.parameters()], lr=1e-5)
+    # At 1e-5 the policy diverges, and numpy is slow with what is no number.
+    optimizer = torch.optim.SGD([*policy.parameters(), *critic.parameters()], lr=1e-8)
     observations = np.zeros((ROLLOUT + 1, POINTS, OBSERVATION), dtype=np.float32)
     pushes = np.zeros((ROLLOUT, POINTS, OBSERVATION), dtype=np.float32)
     rewards, dones = (np.zeros((ROLLOUT, POINTS), dtype=np.float32) for _ in range(2))
