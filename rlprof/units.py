@@ -6,6 +6,9 @@ Share = float
 """A part of a whole, 0 to 1."""
 
 
+Z_95 = 1.96
+"""Standard errors to either side in which 95 % of a normal distribution lie."""
+
 LEAST_PERCENT: Share = 0.0005
 """Share below which a figure reads as 0.0 %."""
 

@@ -25,6 +25,7 @@ from rlprof.comparison.stacks import (
 )
 from rlprof.pace.rates import MIN_EFFECT
 from rlprof.pricing.samples import DESIGN_EFFECT
+from rlprof.units import Z_95
 
 SIGMAS: Final = 3.0
 """Standard errors that are still noise. Not two: of the hundreds of boxes of a flamegraph, one in
@@ -36,8 +37,6 @@ MIN_SHARE: Final = 0.002
 MOST_COMMON: Final = 0.4
 """Logarithm of the most that is put down to the machine when all functions cost more alike: 1.5
 times, what a core gives less when its other hyper-thread is busy."""
-
-_Z_95: Final = 1.96
 
 _TELLING_SHARE: Final = 0.01
 _TELLING_ERROR: Final = 0.3
@@ -297,7 +296,7 @@ class _Noise:
             return max(self.least_us, abs(change))
         up = 1 if change > 0 else -1
         alike = max(0.0, up * log(self.common_ratio), up * log(self.crowding))
-        factor = exp(alike + _Z_95 * self.rate_error)
+        factor = exp(alike + Z_95 * self.rate_error)
         noise = SIGMAS * hypot(base.error_us, new.error_us)
         noise += self.least_effect * max(base.us, new.us)
         # A factor explains nothing of what one of the runs does not do at all.

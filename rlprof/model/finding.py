@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rlprof.model.profile import Interval, PhaseKind
-
-_Z_95: Final = 1.96
+from rlprof.units import Z_95
 
 
 class Range(NamedTuple):
@@ -19,9 +18,9 @@ class Range(NamedTuple):
     @classmethod
     def of_share(cls, share: float, samples: float) -> Range:
         """The 95 % score interval of a share (Wilson 1927), which holds for few samples too."""
-        z2 = _Z_95 * _Z_95
+        z2 = Z_95 * Z_95
         centre = (share + z2 / (2 * samples)) / (1 + z2 / samples)
-        half = _Z_95 * sqrt(share * (1 - share) / samples + z2 / (4 * samples * samples))
+        half = Z_95 * sqrt(share * (1 - share) / samples + z2 / (4 * samples * samples))
         half /= 1 + z2 / samples
         return cls(max(0.0, centre - half), min(1.0, centre + half))
 

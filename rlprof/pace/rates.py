@@ -10,6 +10,7 @@ from typing import Final
 
 from rlprof.model.profile import Interval
 from rlprof.pace.scaling import relative_error
+from rlprof.units import Z_95
 
 MIN_EFFECT: Final = 0.05
 """Relative change that is never claimed from one run a side: the same program started again differs
@@ -18,8 +19,6 @@ by as much in how its code and data happen to lie in memory."""
 CROWDING_AT_MOST: Final = 1.5
 """Exponent of what waiting for cores explains: crowded caches, and waits for processes that wait
 themselves, come on top of the waiting that is measured."""
-
-_Z_95: Final = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def change_of_rate(
 ) -> RateChange:
     """Compare rates above zero. The logarithm of a ratio has the errors of both logarithms (delta method)."""
     ratio = now.median / was.median
-    error = _Z_95 * hypot(relative_error(was), relative_error(now))
+    error = Z_95 * hypot(relative_error(was), relative_error(now))
     # Claimed is what is left of the change, whichever part of its most others explain.
     left = (log(ratio), log(ratio * explained_by_crowding(crowding_then, crowding_now)))
     least = min(left, key=abs) if left[0] * left[1] > 0 else 0.0

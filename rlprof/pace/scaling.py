@@ -19,6 +19,7 @@ from math import hypot, inf, log, sqrt
 from typing import Final, NamedTuple
 
 from rlprof.model.profile import Interval
+from rlprof.units import Z_95
 
 MIN_COUNTS_AMDAHL: Final = 2
 MIN_COUNTS_USL: Final = 3
@@ -27,7 +28,6 @@ MIN_COUNTS_USL: Final = 3
 RESAMPLES: Final = 200
 """Refits behind the interval of a parameter: its ends then move by a tenth of its width."""
 
-_Z_95: Final = 1.96
 _SEED: Final = 1
 """The same measurements give the same report."""
 
@@ -136,7 +136,7 @@ def _resampled(points: Sequence[Point], generator: random.Random) -> list[_RateP
 def relative_error(sps: Interval) -> float:
     """Standard error of the logarithm of a rate above zero, from its 95 % interval."""
     low = max(sps.low, sps.median / 10)
-    return log(max(sps.high, low) / low) / (2 * _Z_95)
+    return log(max(sps.high, low) / low) / (2 * Z_95)
 
 
 def differ(one: Interval, other: Interval) -> bool:
@@ -145,7 +145,7 @@ def differ(one: Interval, other: Interval) -> bool:
     Sharper than asking whether the intervals overlap, which calls too many rates alike.
     """
     error = hypot(relative_error(one), relative_error(other))
-    return abs(log(one.median / other.median)) > _Z_95 * error
+    return abs(log(one.median / other.median)) > Z_95 * error
 
 
 def _interval(median: float, values: list[float]) -> Interval:

@@ -9,6 +9,7 @@ from statistics import fmean, median, pvariance, stdev
 from typing import Final, NamedTuple
 
 from rlprof.model.profile import Drift, Interval
+from rlprof.units import Z_95
 
 FEWEST_FOR_WARM_UP: Final = 8
 """Rates below which a warm-up cannot be told from noise."""
@@ -31,7 +32,6 @@ _CYCLIC: Final = 0.5
 _CLEARLY_HIGHER: Final = 0.05
 """By how much a longer cycle must fit better: two cycles fit as well as one."""
 
-_Z_95: Final = 1.96
 _STUDENT_95: Final = {3: 4.303, 4: 3.182, 5: 2.776}
 """Quantiles of Student's t for so many values."""
 
@@ -150,7 +150,7 @@ def median_interval(rates: Sequence[float]) -> Interval:
     count = len(ordered)
     middle = median(ordered)
     correlation = _unbiased(lag_one_correlation(rates), count)
-    reach = _Z_95 * sqrt(count) / 2 * sqrt((1 + correlation) / (1 - correlation))
+    reach = Z_95 * sqrt(count) / 2 * sqrt((1 + correlation) / (1 - correlation))
     stretch = max(1.0, reach / (count / 2))
     low = max(1, ceil(count / 2 - reach))
     high = count + 1 - low
@@ -278,7 +278,7 @@ def _cycle(rates: Sequence[float]) -> int:
 def _depend(blocks: Sequence[Segment]) -> bool:
     """Tell whether neighbours are visibly correlated, or some blocks fall between two rollouts."""
     rates = [block.per_second for block in blocks]
-    return min(rates) == 0 or abs(lag_one_correlation(rates)) > _Z_95 / sqrt(len(rates))
+    return min(rates) == 0 or abs(lag_one_correlation(rates)) > Z_95 / sqrt(len(rates))
 
 
 def _merge(segments: Sequence[Segment], length_us: int) -> list[Segment]:
