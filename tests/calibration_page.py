@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -82,9 +83,14 @@ def sources() -> Iterator[Path]:
     return (file for file in sorted((ROOT / "rlprof").rglob("*.py")) if AGENT not in file.parents)
 
 
+@cache
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_bytes())
+
+
 def constants() -> Iterator[Constant]:
     for file in sources():
-        body = ast.parse(file.read_bytes()).body
+        body = tree(file).body
         for node, after in zip(body, [*body[1:], None], strict=True):
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target

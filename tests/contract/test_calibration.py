@@ -9,7 +9,16 @@ from datetime import date
 import pytest
 
 from rlprof.model.finding import Range
-from tests.calibration_page import PAGE, ROOT, SUBJECTS, constants, is_calibrated, page, sources
+from tests.calibration_page import (
+    PAGE,
+    ROOT,
+    SUBJECTS,
+    constants,
+    is_calibrated,
+    page,
+    sources,
+    tree,
+)
 from tests.golden_files import check_golden
 
 ALL = [*constants()]
@@ -23,9 +32,7 @@ def test_the_page_lists_what_the_code_says():
 
 
 def test_each_stands_beside_a_name_of_its_module():
-    calls = sum(
-        is_calibrated(node) for file in sources() for node in ast.walk(ast.parse(file.read_bytes()))
-    )
+    calls = sum(is_calibrated(node) for file in sources() for node in ast.walk(tree(file)))
 
     assert calls == len(CALIBRATED)
     assert {constant.file.relative_to(ROOT).parts[1] for constant in CALIBRATED} == SUBJECTS.keys()
@@ -55,7 +62,7 @@ def _is_number(constant):
 
 def test_every_range_begins_with_its_lower_end():
     for file in sources():
-        for node in ast.walk(ast.parse(file.read_bytes())):
+        for node in ast.walk(tree(file)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Range":
                 ends = [
                     argument.value for argument in node.args if isinstance(argument, ast.Constant)

@@ -38,6 +38,14 @@ from rlprof.agent.inject.rlprof_agent.counted.class_methods import count_methods
 
 
 @pytest.fixture(autouse=True)
+def _collections_are_of_one_test():
+    """There are millions of objects of others."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
 def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
     monkeypatch.setattr(call_marks, "_of_codes", {})
