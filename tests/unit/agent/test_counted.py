@@ -344,7 +344,7 @@ def test_in_old_gym_a_vector_environment_is_an_environment():
 
 
 def test_a_module_that_is_loaded_again_and_again_is_counted_and_not_held(gymnasium, monkeypatch):
-    monkeypatch.setattr(call_marks, "_MOST_MARKS", 10 + len(call_marks._marks))
+    monkeypatch.setattr(call_marks, "_FEWEST_NEW", 10)
     source = "class Maze(Env):\n    def step(self, action):\n        return action\n"
     for number in range(40):
         world = ModuleType("world")
@@ -698,9 +698,10 @@ def test_environments_that_are_gone_leave_nothing(gymnasium):
 
 
 @pytest.mark.parametrize("slots", [{}, {"__slots__": ()}], ids=["many", "not watched"])
-def test_a_class_that_no_object_is_asked_of_any_more_is_not_held(gymnasium, slots):
+def test_a_class_that_no_object_is_asked_of_any_more_is_not_held(gymnasium, slots, monkeypatch):
     """A class has all names of its module: buffers of a script, files that nobody closed."""
     steps = counters.counter("steps:gymnasium.env")
+    monkeypatch.setattr(call_marks, "_ROW", 2 * counters._MANY)
     maze = type("Maze", (gymnasium.Env,), {"step": lambda _self, action: action, **slots})
     for _ in range(2 * counters._MANY):
         maze().step(1)

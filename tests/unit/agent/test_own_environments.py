@@ -36,6 +36,11 @@ def nothing() -> None:
 probe: Callable[[], None] = nothing
 
 
+@pytest.fixture(autouse=True)
+def _no_instrument_was_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_environments, "_was_aside", [False])
+
+
 class World:
     def advance(self, move: int) -> Any:
         """Move."""
@@ -208,9 +213,17 @@ def test_an_instrument_of_the_programs_finds_the_original(monkeypatch, classes):
 
     own_environments.step_aside()
     assert World.__dict__["advance"] is original
+
+    # It knows the code, and may be switched on again.
     own_environments.step_back()
-    assert own.has(World.__dict__["advance"])
-    assert World.__dict__["advance"] is not original
+    assert World.__dict__["advance"] is original
+    assert find(world, "scaled") is None
+
+
+def test_a_profiler_that_was_given_functions_finds_their_codes_unchanged(monkeypatch):
+    monkeypatch.setitem(sys.modules, "line_profiler", sys)
+
+    assert find(World(), "advance") is None
 
 
 def test_a_line_that_steps_no_more_is_waited_for_a_second(monkeypatch, classes):

@@ -25,6 +25,7 @@ MOST_LOST = 0.2
 @pytest.fixture(autouse=True)
 def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
+    monkeypatch.setattr(call_marks, "_called", [])
 
 
 @pytest.fixture

@@ -21,6 +21,12 @@ _ENTRIES = ("_prepare_profiler", "_enable_profiler")
 
 _NO_BACKWARD = -1
 
+_do_others_fork = [False]
+"""True once another thread than that of windows has forked the process."""
+
+_OF_TORCH = "TraceContext"
+"""Type of torch's profile function."""
+
 _OWN_PART = 0.5
 """Part of the recorded time that the program would have needed anyway: updates take up to twice as long."""
 
@@ -44,6 +50,13 @@ def is_bad_moment() -> bool:
     if is_remote is not None and is_remote():
         return True
     return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+
+
+def another_thread_forks() -> None:
+    """Take no more stacks: for them torch sets a profile function in all threads, which a child that another one forks would keep; and the end of such a
+    window, meanwhile, has waited for ever.
+    """
+    _do_others_fork[0] = True
 
 
 class Capture:
@@ -81,6 +94,7 @@ class Capture:
             and _has_one_stack()
             and _nobody_traces()
             and _nobody_replaces_functions()
+            and not _do_others_fork[0]
         )
         # Shapes tell how much was computed; like stacks they cost the host time.
         self._profile = torch.profiler._KinetoProfile(
@@ -137,6 +151,8 @@ class Capture:
         self._restore()
         self._silence.end()
         self._profile = None
+        if type(sys.getprofile()).__name__ == _OF_TORCH:
+            sys.setprofile(None)
 
     def cost_ns(self) -> int:
         """CPU time that it has taken from the program, once it is over."""

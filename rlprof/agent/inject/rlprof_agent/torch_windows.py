@@ -127,6 +127,11 @@ class TorchWindows:
                 self._alone(self._close)
             self.left_thread.end()
 
+    def end_before_fork(self) -> None:
+        if _thread.get_ident() != self._main_thread:
+            torch_capture.another_thread_forks()
+        self.end()
+
     def updated(self) -> None:
         """An optimizer has made a step."""
         if self.is_stopped:
@@ -327,9 +332,8 @@ class TorchWindows:
 
     def _end_in_time(self) -> None:
         """End windows at the program's end, and before a fork: in the child the profiler would go on recording."""
-        end = aside.hook(self.end, lambda: bool)
-        atexit.register(end)
-        os.register_at_fork(before=end)
+        atexit.register(aside.hook(self.end, lambda: bool))
+        os.register_at_fork(before=aside.hook(self.end_before_fork, lambda: bool))
 
     def _tell(self, which: int, value: int) -> None:
         self._mailbox.cells[layout.window_cell(self._number, which)] = value

@@ -33,16 +33,20 @@ if TYPE_CHECKING:
 
 NOT_AT_ALL: Told = (None, 0)
 """Told by its identity."""
-_ROW, _NEXT_ROW = 256, 64
-"""Calls in a row that are looked at: at first, so that a short program is counted to the call, and where the kind is another one than before;
-and again where there are several kinds.
+_ROW, _NEXT_ROW, _LONGEST_ROW = 32, 64, 256
+"""Calls in a row that are looked at: at first, and where the kind is another one than before; again where there are several kinds; and where a
+row leaves it open whether they take turns. A child that is forked for one episode makes some hundred.
 """
 _NEXT_ROW_NS = 250_000_000
 """Time from one of these to the next."""
 _MOST_OF_A_CODE = 8
 """Functions of one code that have marks of their own: a program may make a class anew for each episode."""
-_MOST_MARKS = 512
-"""Each has some kilobytes; beyond, those are forgotten whose functions are gone."""
+_MOST_MARKS, _FEWEST_NEW = 512, 64
+"""Each has some kilobytes, and the constants of its code: those are forgotten whose functions are gone as soon as there were asked for so many new
+ones, and for as many as live.
+"""
+_MOST_IN_A_TURN = 32
+"""Marks that one turn counts; of more it is the next ones' turn then."""
 
 _marks: dict[int, CallMark] = {}
 """By the number of the code that has it; the mark keeps the code, so that the number is nobody else's."""
@@ -52,6 +56,8 @@ _of_objects: dict[int, list[CallMark]] = {}
 """The same by the number of a code that one of them has for its own."""
 _called: list[CallMark] = []
 """Those of functions that were called."""
+_new, _next = [_FEWEST_NEW], [0]
+"""New marks until the gone are forgotten, and the one of those called that the next turn begins with."""
 _are_quiet = [False]
 """True while an instrument of the program's is on, which would show a look: one comes after as many calls as can be."""
 
@@ -208,7 +214,8 @@ class CallMark:
             counter, each = told
             counter.add(each)
         if self._left == 0:
-            if is_unclear(self._row) and len(self._row) < _ROW and look_plan.are_affordable():
+            is_short = len(self._row) < _LONGEST_ROW
+            if is_short and is_unclear(self._row) and look_plan.are_affordable():
                 self._left = len(self._row)
                 return
             self._share = share_of(self._row)
@@ -307,8 +314,10 @@ def counted_as(code: CodeType, other: CodeType) -> CodeType:
 
 
 def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
-    if len(_marks) >= _MOST_MARKS:
+    _new[0] -= 1
+    if _new[0] < 0:
         _forget_the_gone()
+        _new[0] = max(_FEWEST_NEW, len(_marks))
     found = _of_objects.get(id(code))
     if found is None:
         found = _of_codes.setdefault(value_of(code), [])
@@ -349,14 +358,18 @@ def add_what_is_left() -> None:
 
 
 def _turn() -> None:
+    begun_ns = time.perf_counter_ns()
+    first = _next[0] if _next[0] < len(_called) else 0
+    _next[0] = first + _MOST_IN_A_TURN
     are_gone = False
-    for mark in _called:
+    for mark in _called[first : _next[0]]:
         mark.turn()
         if not mark.is_used:
             # It may be another function's once more, and is looked at anew then.
             mark.is_known, are_gone = False, True
     if are_gone:
         _called[:] = [mark for mark in _called if mark.is_known]
+    look_plan.spend(time.perf_counter_ns() - begun_ns)
 
 
 def forget_what_is_left() -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _HOOK = "__init_subclass__"
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
-_MOST_LATER = 50
-_later: list[tuple[Any, Callable[[type], bool]]] = []
-"""Weak references to the last classes that were made without methods, and what counts in each."""
+_MOST_LATER, _MOST_TURNS = 50, 10
+_later: list[_Bare] = []
+"""The last classes that were made without methods."""
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
 """Names of types of functions that Cython, pybind11 and nanobind make."""
 
@@ -66,21 +66,29 @@ def _count_in(owner: type, name: str, found: Any, counter: EventCounter, kind: A
             pass  # As above.
 
 
+class _Bare:
+    """A class without methods, for some turns."""
+
+    def __init__(self, owner: type, count_in: Callable[[type], bool]) -> None:
+        self._owner, self._count_in, self._turns_left = ref(owner), count_in, _MOST_TURNS
+
+    def may_get_methods(self) -> bool:
+        """Count those that it has by now."""
+        owner = self._owner()
+        if owner is None or not self._turns_left:
+            return False
+        self._turns_left -= 1
+        self._count_in(owner)
+        return True
+
+
 def _is_bare(owner: type) -> bool:
     return not any(type(each) is FunctionType for each in names_of(owner).values())
 
 
 def _look_again() -> None:
     """A pickle by value, as cloudpickle makes it, has a class made first, and gives it its methods then: once more with each task of joblib's."""
-    are_gone = False
-    for owner, count_in in _later:
-        found = owner()
-        if found is None:
-            are_gone = True
-        else:
-            count_in(found)
-    if are_gone:
-        _later[:] = [each for each in _later if each[0]() is not None]
+    _later[:] = [bare for bare in _later if bare.may_get_methods()]
 
 
 def passing(original: Any) -> Any:
@@ -142,7 +150,7 @@ class _CountsIn:
     def __call__(self, owner: type) -> None:
         try:
             if not self._act(owner) and _is_bare(owner):
-                _later.append((ref(owner), self._act))
+                _later.append(_Bare(owner, self._act))
                 del _later[:-_MOST_LATER]
         except Exception as error:
             # A class that cannot be changed is not counted.

@@ -10,7 +10,9 @@ _LOOK_EVERY_NS, _RARER, _MOST_RARE = 4_000_000, 32, 3
 of ``gymnasium.make`` has four that are looked at: 0.05 % of the time in the end (``benchmarks/counting.py``).
 """
 _WHERE_DEAR = 512
-"""Calls from one look to the next, at least, where looks have taken too much: a search makes ever new functions, each of which is looked at."""
+"""Calls from one look to the next, at least, where looks have taken twice what they may, and as many times more as they are dearer: a search makes ever
+new functions, each of which is looked at.
+"""
 _GROWS = 4
 """Times as many calls as before from one look to the next, at most: a program may rest in between."""
 _PART, _AT_FIRST_NS = 0.002, 10_000_000
@@ -55,7 +57,7 @@ class LookPlan:
         took_ns, self._last_ns = now - self._last_ns, now
         every_ns = _LOOK_EVERY_NS << min(self._alike // _RARER, _MOST_RARE)
         dear = _too_dear()
-        least = _WHERE_DEAR if dear > 1 else 0
+        least = int(_WHERE_DEAR * dear / 2) if dear > 1 else 0
         wanted = max(int(used * every_ns * max(1.0, dear) / max(1, took_ns)), least)
         # No rhythm of the program's is to hide between two looks. Not by ``random``, whose state is the program's.
         self._drawn = self._drawn * 1_103_515_245 + 12_345 & 0x7FFF_FFFF

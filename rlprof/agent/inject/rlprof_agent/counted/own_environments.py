@@ -42,6 +42,8 @@ _MOST_KEPT = 64
 _MOST_TURNS = 100
 """Turns, of 10 ms of CPU time, in which a line makes its first step, or none."""
 _found: list[OwnEnvironment] = []
+_was_aside = [False]
+"""True once an instrument of the program's was on: it may know codes that it met, and be switched on again."""
 
 
 class OwnEnvironment:
@@ -148,6 +150,8 @@ class OwnEnvironment:
 
 def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
     """The method ``name`` of an object's class; None where that cannot be counted."""
+    if _was_aside[0] or "line_profiler" in sys.modules:
+        return None
     for owner in classes_of(type(stepped)):
         found = names_of(owner).get(name)
         if found is not None:
@@ -177,14 +181,13 @@ def _counting(owner: type, name: str, found: FunctionType) -> Optional[OwnEnviro
 
 
 def step_aside() -> None:
+    _was_aside[0] = True
     for own in _found:
         own.step_aside()
 
 
 def step_back() -> None:
-    for own in _found:
-        if own.places:
-            own.step_back()
+    """Stay aside: a code that changes between two times of a profiler's is two for it."""
 
 
 def _judging(original: FunctionType, own: OwnEnvironment) -> Any:

@@ -10,7 +10,9 @@ MOST, SPARE = 16_384, 64
 """Most calls from one look to the next, and looks at once, by threads, or that are cut short by an error of the program's."""
 TICKS = (False,) * SPARE + (True,) * MOST
 _FEW_CHANGES = 4
-"""Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another."""
+"""Most changes of the kind in a row that is no mixture, but the end of one part of the program and the beginning of another; unless one of the kinds
+stands alone each time.
+"""
 
 
 class Ticks(reversed):  # type: ignore[type-arg]  # where it runs it takes no parameter
@@ -25,15 +27,26 @@ class Ticks(reversed):  # type: ignore[type-arg]  # where it runs it takes no pa
 
 def share_of(row: list[bool]) -> float:
     """Part of the calls that count, from one that does to the last that does: so whole ones are taken, with all that are made within."""
-    if _changes(row) <= _FEW_CHANGES:
+    if _changes(row) <= _FEW_CHANGES and not _is_sprinkled(row):
         return float(row[-1])
     first, last = row.index(True), len(row) - 1 - row[::-1].index(True)
-    return (sum(row) - 1) / (last - first)
+    return (sum(row) - 1) / (last - first) if last > first else 1 / len(row)
 
 
 def is_unclear(row: list[bool]) -> bool:
-    """Tell whether a longer one may yet be a mixture: where an environment that skips frames stands between two wrappers of one class, one call of 25 counts."""
-    return 1 < _changes(row) <= _FEW_CHANGES
+    """Tell whether a longer one would tell more of a mixture: where an environment that makes 25 steps at once stands between two wrappers of one class,
+    one call of 26 counts.
+    """
+    return _changes(row) <= _FEW_CHANGES and _is_sprinkled(row)
+
+
+def _is_sprinkled(row: list[bool]) -> bool:
+    """Tell whether there are two kinds, of which the rarer one stands alone each time."""
+    rarer = 2 * sum(row) < len(row)
+    alone = sum(
+        each is rarer and (at == 0 or row[at - 1] is not rarer) for at, each in enumerate(row)
+    )
+    return 0 < alone == row.count(rarer)
 
 
 def _changes(row: list[bool]) -> int:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from .. import aside
 from ..counters import MOST_AT_ONCE, counter
-from .dressing import in_place_of
+from . import call_marks
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import ModuleType
+    from types import FrameType, ModuleType
     from typing import Any
+
+    from .call_marks import Told
 
 
 def count_updates(module: ModuleType) -> None:
     """A bar that is gone through tells ten times a second; the rest after the last of these is not counted."""
     iterations = counter("iterations:tqdm")
-    bars: Any = module.tqdm
-    original, most = bars.update, MOST_AT_ONCE
-    __class__ = None
 
-    def counted(self: Any, n: Any = 1) -> Any:
-        if False:
-            return __class__
-        try:
-            result = original(self, n)
-        except BaseException as error:
-            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
-            raise
+    def told(frame: FrameType, _bar: Any) -> Told:
+        done = frame.f_locals.get("n")
         # Bars of bytes are told fractions, and those that are set back less than nothing.
-        if type(n) is int and 0 < n <= most:
-            iterations.cell[0] += n
-        return result
+        if type(done) is not int or not 0 < done <= MOST_AT_ONCE:
+            return call_marks.NOT_AT_ALL
+        return iterations, done
 
-    aside.Replaced(bars, "update", in_place_of(original, counted))
+    call_marks.count(module.tqdm.update, iterations, told)
