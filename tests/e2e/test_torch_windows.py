@@ -413,6 +413,37 @@ train(10)
     assert result.recording.torch_windows[0].fate == "written"
 
 
+def test_a_child_that_another_thread_forks_in_a_window_has_no_profile_function(train):
+    body = """
+import threading
+from rlprof_agent import layout, torch_plan, torch_windows
+torch_plan.AT_ONCE_NS = 60_000_000_000
+taken = torch_windows._windows
+is_open = threading.Event()
+
+def fork():
+    is_open.wait()
+    child = os.fork()
+    if child == 0:
+        print(sys.getprofile(), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+thread = threading.Thread(target=fork)
+thread.start()
+while not (taken.is_open and taken._capture.kind == layout.WINDOW_STACKS):
+    update()
+is_open.set()
+while thread.is_alive():
+    update()
+train_for(1)
+"""
+    result = train(body, steps=1000)
+
+    assert (result.code, result.out) == (0, b"None\n")
+    assert "torch-profiler-of-its-own" not in result.note_slugs
+
+
 @pytest.mark.parametrize("in_window", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_forked_child_ends_after_a_window(train, in_window):
     """It waited at its end for a thread of torch's profiler that only its parent has."""

@@ -77,7 +77,7 @@ def renew(agent: Any) -> None:
         _windows = TorchWindows(agent, level, torch_quiet.LeftThread(before.left_thread.stop))
         if is_open:
             # The parent's profiler is half in this process too.
-            _windows.stop(layout.TORCH_OTHER_PROFILER)
+            _windows.stop(layout.TORCH_ABSENT)
 
 
 class TorchWindows:
