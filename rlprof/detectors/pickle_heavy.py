@@ -20,7 +20,7 @@ from rlprof.model.activity import FOR_OTHERS, Activity
 from rlprof.model.calibration import calibrated
 from rlprof.model.calltree import CallTree
 from rlprof.model.counters import IPC_BYTES, IPC_MESSAGES
-from rlprof.model.finding import Confidence, Finding, Location, Range, Saving
+from rlprof.model.finding import NOTHING, Confidence, Finding, Location, Range, Saving
 from rlprof.model.profile import Profile
 from rlprof.model.recording import Frame
 from rlprof.source.lines import Line, UserLines, added_up, last_name
@@ -75,6 +75,15 @@ TENSORS: Final = calibrated(
 )
 """Removable where tensors go as file descriptors; an index into tensors that were shared once costs a short
 message."""
+
+TENSORS_SLOW_REST: Final = calibrated(
+    Range(0.2, 0.63),
+    unit="part of the time of what is left",
+    source="docs/accuracy.md: two actors that send six small tensors for ten steps; policy, learner and environments took 396 µs a step beside "
+    "that and 147 without",
+    date="2026-11-30",
+)
+"""Part of what is left that goes as well: each tensor's memory is mapped and let go, and what a core knows of addresses and data with it."""
 
 MIN_TENSOR_PART: Final = 0.3
 """Part of the pickling in torch's reductions from which on the finding is about tensors."""
@@ -134,6 +143,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
         evidence=tuple(_evidence(profile, traffic, busy / max(1, working), tensors - weights)),
         fix=_fix(about_tensors=about_tensors),
         confidence=Confidence.MEASURED,
+        slows_rest=TENSORS_SLOW_REST if about_tensors else NOTHING,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import sqrt
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rlprof.model.profile import Interval, PhaseKind
 from rlprof.units import Z_95
@@ -27,6 +27,9 @@ class Range(NamedTuple):
     def scaled(self, factor: float) -> Range:
         """Both ends times ``factor``."""
         return Range(self.low * factor, self.high * factor)
+
+
+NOTHING: Final = Range(0.0, 0.0)
 
 
 class Confidence(Enum):
@@ -101,6 +104,8 @@ class Finding:
     that who reads the rate should know; None for nearly all findings."""
     is_general: bool = False
     """True if it tells that work is needless, and not why it takes so long: findings that tell that of the same work are paid before it."""
+    slows_rest: Range = NOTHING
+    """Part of the time of what the fix leaves that goes, too, where what it takes away slows all else down by more than is usual."""
     seen_share: float = 0.0
     """Share of the critical time, in all that the finding is about; 0 where its locations say that."""
 

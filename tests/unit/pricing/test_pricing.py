@@ -174,6 +174,17 @@ def test_what_the_fix_leaves_is_in_the_range():
     assert 0.9 * 0.5 < part.high < whole.high
 
 
+def test_what_slows_all_else_saves_a_part_of_that_as_well():
+    profile = profile_of(a_hot_line(0.5))
+    claim = a_claim(profile, "hot.py")
+    slows_all = replace(claim, slows_rest=Range(0.2, 0.6))
+
+    ((alone,), (with_rest,)) = (price([each], profile).listed for each in (claim, slows_all))
+
+    assert with_rest.saved_share.low == pytest.approx(1 - 0.8 * (1 - alone.saved_share.low))
+    assert with_rest.saved_share.high == pytest.approx(1 - 0.5 * 0.4, abs=0.05)
+
+
 def test_even_the_whole_time_is_never_promised():
     priced = price_one(profile_of(a_hot_line(1.0)), "hot.py", "train.py")
 

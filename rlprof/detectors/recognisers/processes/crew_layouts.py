@@ -17,11 +17,12 @@ from rlprof.model.profile import Profile
 from rlprof.profile.workload import at_a_time
 
 WAKE_UP_US: Final = calibrated(
-    Range(2.0, 16.0),
+    Range(2.0, 36.0),
     unit="µs per message",
     source="eight workers on two cores, over the same work in one process: 2 for each message to "
-    "and from a grid world, 11 for CartPole in AsyncVectorEnv, 16 where a policy of torch acts in it",
-    date="2026-11-23",
+    "and from a grid world, 11 for CartPole in AsyncVectorEnv, 16 where a policy of torch acts in it, 36 in PPO of Stable-Baselines3 over a "
+    "SubprocVecEnv of small job shops",
+    date="2026-11-30",
 )
 """Cost of a message to its receiver's own work: who wakes up finds cold caches, and pays for the wake-up."""
 
