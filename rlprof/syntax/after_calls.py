@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rlprof.syntax.module import read_as
+
 _WORKS: Final = (
     *(ast.BinOp, ast.AugAssign, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Starred),
     *(ast.JoinedStr, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Delete),
@@ -40,20 +42,20 @@ _FIRST: Final = 2
 def _read(text: str) -> list[ast.stmt] | None:
     text = textwrap.dedent(text).strip().removeprefix("el")
     for body in (text, f"{text} pass"):
-        try:
-            (function,) = ast.parse(f"async def _():\n {body}").body
-        except (SyntaxError, ValueError):
-            continue
-        assert isinstance(function, ast.AsyncFunctionDef)
-        return function.body
+        function = read_as(lambda tree: tree.body[0], f"async def _():\n {body}")
+        if isinstance(function, ast.AsyncFunctionDef):
+            return function.body
     return None
 
 
 def _outside_calls(*nodes: ast.AST) -> Iterator[ast.AST]:
-    for node in nodes:
+    # Not by recursion: generated code adds up thousands of terms.
+    found = [*nodes]
+    while found:
+        node = found.pop()
         yield node
         if not isinstance(node, _SEES_ALL):
-            yield from _outside_calls(*ast.iter_child_nodes(node))
+            found += ast.iter_child_nodes(node)
 
 
 def _line(node: ast.AST) -> int | None:

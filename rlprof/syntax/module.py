@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import warnings
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from rlprof.syntax.imports import STANDS_FOR, imported, stands_for
 from rlprof.syntax.nodes import calls_in, is_decorated, names_in, nodes_in, own_expressions
+
+_Made = TypeVar("_Made")
 
 PARSED_FILES: Final = 256
 """Syntax trees kept: more than the files with hot lines of any run seen."""
@@ -256,11 +258,16 @@ def _names_in(expression: ast.expr) -> ast.expr:
 @lru_cache(maxsize=PARSED_FILES)
 def parse(text: str) -> SourceModule | None:
     """The statements of ``text``; ``None`` when it is not Python that this Python can read."""
+    return read_as(lambda tree: SourceModule(_shallow(tree)), text)
+
+
+def read_as(made: Callable[[ast.Module], _Made], text: str) -> _Made | None:
+    """Return what ``made`` makes of the tree of ``text``; None when that is not Python, or too deeply nested to be gone through."""
     with warnings.catch_warnings():
         # A doubtful escape sequence in the user's file is not ours to warn about.
         warnings.simplefilter("ignore")
         try:
-            return SourceModule(_shallow(ast.parse(text)))
+            return made(ast.parse(text))
         # ValueError: a NUL byte or a lone surrogate. The last two: nesting too deep to read.
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None

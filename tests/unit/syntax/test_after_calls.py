@@ -60,6 +60,16 @@ def test_an_operator_after_the_last_call_is_seen_later(line):
     assert may_work_after_calls(lines(line))
 
 
+def test_a_doubtful_escape_of_the_users_is_not_warned_about(recwarn):
+    assert not may_work_after_calls([r"print('\d')"])
+    assert not recwarn.list
+
+
+def test_a_line_of_generated_code_is_read():
+    assert may_work_after_calls(["x = " + " + ".join(["a"] * 3_000)])
+    assert may_work_after_calls(["x = " + "(" * 3_000 + ")" * 3_000])
+
+
 @pytest.mark.parametrize("line", ["**options)", "case 3:", "  'text", ")"])
 def test_of_what_cannot_be_read_alone_nothing_is_known(line):
     assert may_work_after_calls([line])
