@@ -106,6 +106,7 @@ class _Written(SteadySearch):
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
+        self._critical_us = profile.critical.wall_us
         self.output = find_output(self.lines, self.values)
         self._of_lines: dict[Sink, dict[Line, float]] = defaultdict(lambda: defaultdict(float))
         self._asleep_us: dict[Sink, float] = defaultdict(float)
@@ -165,17 +166,18 @@ class _Written(SteadySearch):
         flushed = [sink for sink in _FLUSHED if self._times.get(sink)]
         dearest = max(self._times, key=lambda sink: (self._times[sink], sink.value))
         flushed_us, whole_us = sum(map(self._times.__getitem__, flushed)), sum(self._times.values())
-        if dearest in _DATA and flushed_us >= MUCH_FLUSHED * whole_us:
+        is_much = flushed_us >= max(MUCH_FLUSHED * whole_us, MIN_SHARE * self._critical_us)
+        if dearest in _DATA and is_much:
             return max(flushed, key=self._times.__getitem__)
         return dearest
 
-    @property
+    @cached_property
     def kept(self) -> dict[Sink, float]:
         """Time of what is written all the same after the fix."""
         keeps = self._times and self.main_sink in _KEEPS_DATA
         return {sink: us for sink, us in self._times.items() if keeps and sink in _DATA}
 
-    @property
+    @cached_property
     def by_sink(self) -> dict[Sink, float]:
         return {sink: us for sink, us in self._times.items() if sink not in self.kept}
 
@@ -302,7 +304,7 @@ def _evidence(profile: Profile, written: _Written) -> Iterable[str]:
     if written.is_shared:
         yield "lines of it do something else, too: how much of the time that takes is not known"
     for sink, us in written.kept.items():
-        yield f"{sink.value} take {percent(us / whole)} besides, and go on"
+        yield f"{sink.value} take {percent(us / whole)} besides, and stay"
     if written.asleep_us >= LEAST_ASLEEP * written.us:
         yield f"asleep for {percent(written.asleep_us / written.us)} of it"
     records = profile.counts.get(LOG_RECORDS, 0.0)

@@ -105,7 +105,7 @@ class Finding:
     is_general: bool = False
     """True if it tells that work is needless, and not why it takes so long: findings that tell that of the same work are paid before it."""
     slows_rest: Range = NOTHING
-    """Part of the time of what the fix leaves that goes, too, where what it takes away slows all else down by more than is usual."""
+    """Part of the remaining time that is saved as well, per part that the fix removes, where what it removes slows all else down by more than is usual."""
     seen_share: float = 0.0
     """Share of the critical time, in all that the finding is about; 0 where its locations say that."""
 

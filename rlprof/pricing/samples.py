@@ -216,9 +216,9 @@ def _claim_by(finding: Finding, measure: PriceBasis, sold: frozenset[int]) -> Cl
     high = share.high * high_us / claimed_us
     if measure.has_knock_on:
         # Of what was seen to work: waits fill no caches, nor does what cannot be told apart.
-        usual = KNOCK_ON * clip(work_us / measure.least_us)
-        low = 1 - (1 - low) * (1 - finding.slows_rest.low)
-        high = 1 - (1 - high) * (1 - max(usual, finding.slows_rest.high))
+        part = clip(work_us / measure.least_us)
+        low = 1 - (1 - low) * (1 - clip(finding.slows_rest.low * part))
+        high = 1 - (1 - high) * (1 - clip(max(KNOCK_ON, finding.slows_rest.high) * part))
     return Claim(Range(clip(low), clip(high)), own)
 
 

@@ -148,11 +148,7 @@ class LateLooks:
         if not excess:
             return {}
         lack = {line: of_whole * us - eye.get(line, 0.0) for line, us in clock.items()}
-        lack = {
-            line: us
-            for line, us in lack.items()
-            if us > 0 and line not in excess and self._is_seen_late(line)
-        }
+        lack = {line: us for line, us in lack.items() if us > 0 and line not in excess}
         eye_called = self._called_by(excess, placed, eye_us)
         clock_called = self._called_by(excess, self._clock, self._clock_us)
         goes: dict[int, dict[tuple[bool, int], float]] = {line: {} for line in excess}
@@ -163,7 +159,11 @@ class LateLooks:
                 # The clock's whole stacks alone have to have more, as above.
                 clear = sum(max(0.0, us - looked.get(to, 0.0)) for to, us in seen.items())
                 more = {to: of_whole * us - looked.get(to, 0.0) for to, us in seen.items()}
-                wanted = {to: min(lack.get(to, 0.0), us) for to, us in more.items() if us > 0}
+                wanted = {
+                    to: min(lack.get(to, 0.0), us)
+                    for to, us in more.items()
+                    if us > 0 and self._is_seen_late(to)
+                }
                 total = sum(wanted.values())
                 if clear < least or total <= 0:
                     continue
@@ -239,4 +239,4 @@ def _may_be_seen_late(frame: Frame) -> bool:
 
 @lru_cache(maxsize=8)
 def _lines(file: str) -> list[str]:
-    return (read_source(file) or "").splitlines()
+    return (read_source(file) or "").split("\n")

@@ -27,7 +27,7 @@ from tests.live_processes import (
 )
 
 OTHER_PYTHONS = ("3.9", "3.10", "3.12", "3.13")
-_OLDEST_AND_NEWEST = [
+_OF_OTHER_PYTHONS = [
     pytest.param(version, marks=() if version in ("3.9", "3.13") else pytest.mark.slow)
     for version in OTHER_PYTHONS
 ]
@@ -160,7 +160,7 @@ def bare_run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]
     return _run
 
 
-@pytest.fixture(params=_OLDEST_AND_NEWEST)
+@pytest.fixture(params=_OF_OTHER_PYTHONS)
 def other_python(request: pytest.FixtureRequest) -> Path:
     found = find_python(request.param)
     if found is None:
@@ -168,7 +168,7 @@ def other_python(request: pytest.FixtureRequest) -> Path:
     return found
 
 
-@pytest.fixture(params=["ours", *_OLDEST_AND_NEWEST])
+@pytest.fixture(params=["ours", *_OF_OTHER_PYTHONS])
 def each_python(request: pytest.FixtureRequest) -> Path:
     """That of the tests, and each other one that there is."""
     found = Path(sys.executable) if request.param == "ours" else find_python(request.param)

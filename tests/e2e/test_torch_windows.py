@@ -423,9 +423,10 @@ is_open = threading.Event()
 
 def fork():
     is_open.wait()
+    was_open = taken.is_open
     child = os.fork()
     if child == 0:
-        print(sys.getprofile(), flush=True)
+        print(was_open, sys.getprofile(), flush=True)
         os._exit(0)
     os.waitpid(child, 0)
 
@@ -440,7 +441,7 @@ train_for(1)
 """
     result = train(body, steps=1000)
 
-    assert (result.code, result.out) == (0, b"None\n")
+    assert (result.code, result.out) == (0, b"True None\n")
     assert "torch-profiler-of-its-own" not in result.note_slugs
 
 

@@ -1355,26 +1355,67 @@ def test_hooks_of_the_program_have_the_numbers_that_they_would_have():
         module._global_optimizer_post_hooks.clear()
 
 
-def test_what_bars_of_tqdm_are_told():
+def tqdm_like() -> type:
     class Bar:
-        def __init__(self):
-            self.n = 0
+        def __init__(self, initial=0):
+            self.n = self.initial = initial
+            self._instances.add(self)
 
         def update(self, n=1):
             self.n += n
             return self.n
 
-    class Notebook(Bar):
+        def close(self):
+            self._instances.remove(self)
+
+    Bar._instances = weakref.WeakSet()
+    tqdm_bars.count_updates(SimpleNamespace(tqdm=Bar))
+    return Bar
+
+
+def test_what_bars_of_tqdm_are_told():
+    kind = tqdm_like()
+
+    class Notebook(kind):
         def update(self, n=1):
             return super().update(n=n)
 
-    module = SimpleNamespace(tqdm=Bar)
-    tqdm_bars.count_updates(module)
-    bar = Notebook()
+    bar, of_bytes = Notebook(initial=100), kind()
 
-    assert [bar.update(), bar.update(3), bar.update(-1), bar.update(0.5)] == [1, 4, 3, 3.5]
+    assert [bar.update(), bar.update(3), bar.update(-1)] == [101, 104, 103]
+    assert of_bytes.update(0.5) == 0.5
+    turns.turn(0)
     assert counts() == {"iterations:tqdm": 4}
-    assert Bar.update.__name__ == "update"
+
+    # It is begun anew.
+    bar.n = 0
+    turns.turn(0)
+    bar.update(2)
+    turns.turn(0)
+    assert counts() == {"iterations:tqdm": 6}
+
+
+def test_bars_of_steps_and_of_rollouts_are_each_told_what_they_did():
+    kind = tqdm_like()
+    steps, rollouts = kind(), kind()
+    for _ in range(20):
+        for _ in range(2048):
+            steps.update()
+        rollouts.update(2048)
+    turns.turn(0)
+
+    assert counts() == {"iterations:tqdm": 2 * 20 * 2048}
+
+
+def test_a_bar_that_is_closed_is_counted_up_to_the_last_turn():
+    kind = tqdm_like()
+    for _ in range(3):
+        bar = kind()
+        bar.update(5)
+        turns.turn(0)
+        bar.close()
+
+    assert counts() == {"iterations:tqdm": 15}
 
 
 def test_messages_and_log_records():

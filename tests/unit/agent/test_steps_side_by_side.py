@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +17,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     gymnasium_envs,
     stable_baselines3_envs,
 )
+from rlprof.agent.inject.rlprof_agent.counted.ticks import is_unclear, share_of
 
 THREADS, STEPS = 4, 50_000
 
@@ -144,6 +147,47 @@ def test_one_call_of_many_is_a_step(library, monkeypatch):
         env.step(0)
 
     assert counts() == pytest.approx({"steps:gymnasium.env": STEPS // 5}, rel=0.02)
+
+
+def of_period(period: int, calls: int, first: int = 0) -> list[bool]:
+    return [(call - first) % period == 0 for call in range(calls)]
+
+
+@pytest.mark.parametrize(
+    ("row", "share", "is_clear"),
+    [
+        ([True] * 32, 1.0, True),
+        ([False] * 32, 0.0, True),
+        (of_period(3, 32, 2), 1 / 3, True),
+        (of_period(25, 64, 7), 1 / 25, True),
+        (of_period(25, 32, 3), 1 / 25, False),
+        (of_period(100, 64, 3), 1 / 64, False),
+        ([False] * 20 + [True] * 12, 1.0, True),
+        ([True] * 20 + [False] * 12, 0.0, True),
+        ([True] * 10 + [False] * 10 + [True] * 12, 1.0, True),
+    ],
+)
+def test_what_a_row_of_calls_tells(row, share, is_clear):
+    assert share_of(row) == pytest.approx(share)
+    assert is_unclear(row) is not is_clear
+
+
+def test_new_functions_count_though_many_others_live(library):
+    kept = [type(f"Kept{n}", (library.Env,), {"step": a_step(n)}) for n in range(400)]
+    before = counts().get("steps:gymnasium.env", 0)
+
+    for number in range(200):
+        type("New", (library.Env,), {"step": a_step(1_000 + number)})().step(0)
+        gc.collect(0)
+
+    assert counts()["steps:gymnasium.env"] - before > 180
+    assert len(kept) == 400
+
+
+def a_step(number: int):
+    names: dict[str, Callable[..., object]] = {}
+    exec(f"def step(self, action):\n    return {number}", names)
+    return names["step"]
 
 
 def test_no_step_of_a_named_method_is_lost_in_threads():

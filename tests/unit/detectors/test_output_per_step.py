@@ -274,7 +274,7 @@ def test_rows_that_are_flushed_are_kept_and_their_flushes_sold():
     assert lines_of(finding) == [6]
     assert finding.fix.startswith("Flush, sync or commit once per rollout")
     assert claimed_s(profile_of(run, LEDGER), finding) == pytest.approx(3.0)
-    assert "rows of CSV take 20 % besides, and go on" in finding.evidence
+    assert "rows of CSV take 20 % besides, and stay" in finding.evidence
 
 
 KEPT = Script(
@@ -328,6 +328,15 @@ def test_what_is_opened_and_written_on_one_line_is_either():
 
     assert "up to 40 %" in finding.title
     assert finding.savings[0].removable.low < 0.5
+
+
+def test_rows_whose_flushes_alone_would_be_nothing_are_told():
+    run = a_ledger(rows=0.4, flushes=0.19).spends(0.4, *IN_A_ROW).spends(0.19, *IN_A_FLUSH)
+    run.sees(IN_A_FLUSH[1], self__stream__flush="type=x function=_io.TextIOWrapper.flush")
+
+    (finding,) = detect(DETECTOR, run, LEDGER)
+
+    assert finding.title == "output at ledger.py:5 and other lines takes 5.9 % of the time"
 
 
 def test_rows_that_are_hardly_flushed_are_told_as_rows():

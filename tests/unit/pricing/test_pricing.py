@@ -174,15 +174,17 @@ def test_what_the_fix_leaves_is_in_the_range():
     assert 0.9 * 0.5 < part.high < whole.high
 
 
-def test_what_slows_all_else_saves_a_part_of_that_as_well():
-    profile = profile_of(a_hot_line(0.5))
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_what_slows_all_else_saves_a_part_of_that_as_well(share):
+    profile = profile_of(a_hot_line(share))
     claim = a_claim(profile, "hot.py")
-    slows_all = replace(claim, slows_rest=Range(0.2, 0.6))
+    slows_all = replace(claim, slows_rest=Range(0.4, 1.2))
 
     ((alone,), (with_rest,)) = (price([each], profile).listed for each in (claim, slows_all))
 
-    assert with_rest.saved_share.low == pytest.approx(1 - 0.8 * (1 - alone.saved_share.low))
-    assert with_rest.saved_share.high == pytest.approx(1 - 0.5 * 0.4, abs=0.05)
+    left = 1 - alone.saved_share.low
+    assert with_rest.saved_share.low == pytest.approx(1 - left * (1 - 0.4 * share), rel=0.01)
+    assert with_rest.saved_share.high == pytest.approx(1 - (1 - share) * (1 - 1.2 * share), abs=0.1)
 
 
 def test_even_the_whole_time_is_never_promised():

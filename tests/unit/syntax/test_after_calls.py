@@ -19,9 +19,7 @@ def lines(text: str) -> list[str]:
         "return self.net(torch.cat(parts) @ self.weight)",
         "obs, reward, done, _, info = env.step(actions[0])",
         "values = [table[state] @ weights for state in states]",
-        "if done:",
-        "elif not self.is_over():",
-        "while queue.get() is not None:",
+        "el.append(pair)",
         "self.at = min(11, self.at + 1) if action else 0",
         "total = -1",
         "return self.at, {}",
@@ -50,6 +48,11 @@ def test_what_is_all_in_calls_is_seen_there(line):
         "del batch",
         "with lock:",
         "rows = [*rows, row]",
+        "options = {**options, 'lr': 0.1}",
+        "if done:",
+        "elif (a > b).any():",
+        "assert loss",
+        "is_over = not done",
         """
         total = (a + b *
             compute())

@@ -193,7 +193,7 @@ WINDOW_FAILED = 4
 """The trace could not be taken or written."""
 
 TORCH_ABSENT = 0
-"""torch was not imported, no windows were asked for, or the process was forked in one of its parent's."""
+"""torch was not imported, no windows were asked for, or the process was forked within a window of its parent's."""
 TORCH_WATCHED = 1
 TORCH_OTHER_PROFILER = 2
 """A profiler of the program's was on when a window was due, or began in one: no more windows."""

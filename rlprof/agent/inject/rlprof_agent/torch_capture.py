@@ -53,10 +53,15 @@ def is_bad_moment() -> bool:
 
 
 def another_thread_forks() -> None:
-    """Take no more stacks: for them torch sets a profile function in all threads, which a child that another one forks would keep; and the end of such a
-    window, meanwhile, has waited for ever.
+    """Take no more stacks: for them torch sets a profile function in all threads, which a child that another one forks would keep. If one forks while such a
+    window is open, its end can hang.
     """
     _do_others_fork[0] = True
+
+
+def is_forked() -> None:
+    """In the child: the other threads are the parent's."""
+    _do_others_fork[0] = False
 
 
 class Capture:

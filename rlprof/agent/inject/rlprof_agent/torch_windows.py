@@ -67,6 +67,7 @@ def renew(agent: Any) -> None:
     before = _windows
     if before is None:
         return
+    torch_capture.is_forked()
     _windows = None
     is_open = before.forget()
     if agent is not None:
@@ -114,6 +115,7 @@ class TorchWindows:
         self._set_state(layout.TORCH_WATCHED)
         self.log_level = log_level
         self.left_thread = left_thread
+        os.register_at_fork(before=aside.hook(self._end_before_fork, lambda: bool))
         if log_level is None:
             self.stop(layout.TORCH_NOT_SILENT)
         self._probe: Optional[StackProbe] = agent.probe
@@ -127,7 +129,10 @@ class TorchWindows:
                 self._alone(self._close)
             self.left_thread.end()
 
-    def end_before_fork(self) -> None:
+    def _end_before_fork(self) -> None:
+        """In the child torch's profiler would go on recording."""
+        if _windows is not self:
+            return  # The hook of a parent's, which a child has as well.
         if _thread.get_ident() != self._main_thread:
             torch_capture.another_thread_forks()
         self.end()
@@ -331,9 +336,8 @@ class TorchWindows:
             self._probe.hurry(is_urgent)
 
     def _end_in_time(self) -> None:
-        """End windows at the program's end, and before a fork: in the child the profiler would go on recording."""
+        """End windows at the program's end."""
         atexit.register(aside.hook(self.end, lambda: bool))
-        os.register_at_fork(before=aside.hook(self.end_before_fork, lambda: bool))
 
     def _tell(self, which: int, value: int) -> None:
         self._mailbox.cells[layout.window_cell(self._number, which)] = value

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 NOT_AT_ALL: Told = (None, 0)
 """Told by its identity."""
-_ROW, _NEXT_ROW, _LONGEST_ROW = 32, 64, 256
-"""Calls in a row that are looked at: at first, and where the kind is another one than before; again where there are several kinds; and where a
-row leaves it open whether they take turns. A child that is forked for one episode makes some hundred.
+_ROW, _NEXT_ROW = 32, 64
+"""Calls in a row that are looked at: at first, and where the kind is another one than before; and again where there are several kinds. A child that is
+forked for one episode makes some hundred calls.
 """
+_LONGEST_ROW = 256
+"""Most, where one of two kinds was seen only once or twice."""
 _NEXT_ROW_NS = 250_000_000
 """Time from one of these to the next."""
 _MOST_OF_A_CODE = 8
 """Functions of one code that have marks of their own: a program may make a class anew for each episode."""
 _MOST_MARKS, _FEWEST_NEW = 512, 64
-"""Each has some kilobytes, and the constants of its code: those are forgotten whose functions are gone as soon as there were asked for so many new
-ones, and for as many as live.
-"""
+"""Marks that are kept, and new ones after which those of gone functions are forgotten. Each has some kilobytes, and the constants of its code."""
 _MOST_IN_A_TURN = 32
 """Marks that one turn counts; of more it is the next ones' turn then."""
 
@@ -207,18 +207,18 @@ class CallMark:
         self._left, self._row, self._plan.until = 0, [], MOST
 
     def _look_in_a_row(self, told: Told, counts: bool) -> None:
-        self._row.append(counts)
+        row = self._row
+        row.append(counts)
         self._left = self._left - 1 if look_plan.are_affordable() else 0
         if counts:
             self._said = told
             counter, each = told
             counter.add(each)
         if self._left == 0:
-            is_short = len(self._row) < _LONGEST_ROW
-            if is_short and is_unclear(self._row) and look_plan.are_affordable():
-                self._left = len(self._row)
+            if len(row) < _LONGEST_ROW and is_unclear(row) and look_plan.are_affordable():
+                self._left = len(row)
                 return
-            self._share = share_of(self._row)
+            self._share = share_of(row)
             self._row = []
 
     def _look_at_one(self, told: Told, counts: bool, used: int) -> None:
@@ -317,7 +317,7 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
     _new[0] -= 1
     if _new[0] < 0:
         _forget_the_gone()
-        _new[0] = max(_FEWEST_NEW, len(_marks))
+        _new[0] = max(_FEWEST_NEW, min(len(_marks), _MOST_MARKS - len(_marks)))
     found = _of_objects.get(id(code))
     if found is None:
         found = _of_codes.setdefault(value_of(code), [])

@@ -24,7 +24,7 @@ _HOOK = "__init_subclass__"
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
 _MOST_LATER, _MOST_TURNS = 50, 10
 _later: list[_Bare] = []
-"""The last classes that were made without methods."""
+"""The last classes that were made without methods, for ``_MOST_TURNS`` turns each."""
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
 """Names of types of functions that Cython, pybind11 and nanobind make."""
 
@@ -88,7 +88,9 @@ def _is_bare(owner: type) -> bool:
 
 def _look_again() -> None:
     """A pickle by value, as cloudpickle makes it, has a class made first, and gives it its methods then: once more with each task of joblib's."""
-    _later[:] = [bare for bare in _later if bare.may_get_methods()]
+    for bare in list(_later):
+        if not bare.may_get_methods() and bare in _later:
+            _later.remove(bare)
 
 
 def passing(original: Any) -> Any:

@@ -10,8 +10,8 @@ _LOOK_EVERY_NS, _RARER, _MOST_RARE = 4_000_000, 32, 3
 of ``gymnasium.make`` has four that are looked at: 0.05 % of the time in the end (``benchmarks/counting.py``).
 """
 _WHERE_DEAR = 512
-"""Calls from one look to the next, at least, where looks have taken twice what they may, and as many times more as they are dearer: a search makes ever
-new functions, each of which is looked at.
+"""Fewest calls between two looks where looks take twice what they may; in proportion where they take more or less. A search makes ever new functions, each of
+which is looked at.
 """
 _GROWS = 4
 """Times as many calls as before from one look to the next, at most: a program may rest in between."""

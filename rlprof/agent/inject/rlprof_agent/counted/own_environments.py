@@ -111,7 +111,7 @@ class OwnEnvironment:
         self.is_judged = True
         self.step_aside()
         original = self._original()
-        if self.size and original is not None:
+        if self.size and original is not None and not _was_aside[0]:
             counter(NAME).add(self.size)
             call_marks.count(original, counter(NAME), self.kind)
 

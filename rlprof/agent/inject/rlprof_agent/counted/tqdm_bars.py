@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from _weakref import ref
+
+from .. import foreign_errors, turns
 from ..counters import MOST_AT_ONCE, counter
 from . import call_marks
 
@@ -13,15 +16,55 @@ if TYPE_CHECKING:
     from .call_marks import Told
 
 
+def _nothing() -> None:
+    """A reference to nothing."""
+
+
 def count_updates(module: ModuleType) -> None:
-    """A bar that is gone through tells ten times a second; the rest after the last of these is not counted."""
+    """Read how far bars are, for tqdm knows all that live, at each turn and where a call of ``update`` is looked at. What one does after the last of these
+    is not counted.
+    """
     iterations = counter("iterations:tqdm")
+    bars = Bars(module.tqdm, iterations)
+    turns.at_each(bars.read)
+    call_marks.count(module.tqdm.update, iterations, bars.look)
 
-    def told(frame: FrameType, _bar: Any) -> Told:
-        done = frame.f_locals.get("n")
-        # Bars of bytes are told fractions, and those that are set back less than nothing.
-        if type(done) is not int or not 0 < done <= MOST_AT_ONCE:
-            return call_marks.NOT_AT_ALL
-        return iterations, done
 
-    call_marks.count(module.tqdm.update, iterations, told)
+class Bars:
+    """Bars of one process, and how far they were when they were last read."""
+
+    def __init__(self, kind: Any, iterations: Any) -> None:
+        self._kind, self._iterations = kind, iterations
+        self._at: dict[int, tuple[Any, int]] = {}
+        """A weak reference to a bar, and how far it was, by its number, which another one may have when it is gone."""
+
+    def look(self, _frame: FrameType, _bar: Any) -> Told:
+        """Read them from a call of ``update``, which itself counts for nothing."""
+        self.read()
+        return call_marks.NOT_AT_ALL
+
+    def read(self) -> None:
+        at = {}
+        try:
+            for bar in list(self._kind._instances):
+                done = bar.n
+                # Bars of bytes are told fractions.
+                if type(done) is int:
+                    at[id(bar)] = ref(bar), done
+                    self._count(done - self._before(bar, done))
+        except Exception as error:
+            # A tqdm that knows no bars, or a thread that makes one meanwhile.
+            foreign_errors.pass_on(error)
+            return
+        self._at = at
+
+    def _before(self, bar: Any, done: int) -> int:
+        known, before = self._at.get(id(bar), (_nothing, 0))
+        if known() is bar:
+            return before
+        initial = bar.initial
+        return initial if type(initial) is int else done
+
+    def _count(self, further: int) -> None:
+        if 0 < further <= MOST_AT_ONCE:
+            self._iterations.add(further)
