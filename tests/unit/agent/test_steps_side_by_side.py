@@ -108,7 +108,9 @@ def test_no_step_within_wrappers_counts_twice_in_threads(library):
     assert counts() == nearly({"steps:gymnasium.env": THREADS * STEPS})
 
 
-def test_of_wrappers_of_one_class_within_each_other_the_outermost_counts(library):
+def wrappers(library, times: int) -> tuple[type, type]:
+    """A class of wrappers, and one that makes ``times`` steps at once."""
+
     class Wrapper(library.Env):
         def __init__(self, env):
             self.env = env
@@ -118,9 +120,14 @@ def test_of_wrappers_of_one_class_within_each_other_the_outermost_counts(library
 
     class Repeats(Wrapper):
         def step(self, action):
-            return [self.env.step(action) for _ in range(3)]
+            return [self.env.step(action) for _ in range(times)]
 
-    env = Wrapper(Repeats(Wrapper(Wrapper(library.Env()))))
+    return Wrapper, Repeats
+
+
+def test_of_wrappers_of_one_class_within_each_other_the_outermost_counts(library):
+    wrapper, repeats = wrappers(library, times=3)
+    env = wrapper(repeats(wrapper(wrapper(library.Env()))))
     for _ in range(STEPS):
         env.step(0)
 
@@ -130,19 +137,8 @@ def test_of_wrappers_of_one_class_within_each_other_the_outermost_counts(library
 def test_one_call_of_many_is_a_step(library, monkeypatch):
     """A short row of calls has one or two that count."""
     monkeypatch.setattr(call_marks, "_NEXT_ROW_NS", 0)
-
-    class Wrapper(library.Env):
-        def __init__(self, env):
-            self.env = env
-
-        def step(self, action):
-            return self.env.step(action)
-
-    class Repeats(Wrapper):
-        def step(self, action):
-            return [self.env.step(action) for _ in range(4)]
-
-    env = Wrapper(Repeats(Wrapper(Wrapper(Repeats(Wrapper(library.Env()))))))
+    wrapper, repeats = wrappers(library, times=4)
+    env = wrapper(repeats(wrapper(wrapper(repeats(wrapper(library.Env()))))))
     for _ in range(STEPS // 5):
         env.step(0)
 
