@@ -35,6 +35,10 @@ WATCHED = {"multiprocessing.util": watch_workers}
 
 def _end() -> None:
     _tell_uncaught()
+    _tell_counts()
+
+
+def _tell_counts() -> None:
     call_marks: Any = sys.modules.get("rlprof_agent.counted.call_marks")
     if call_marks is not None:
         try:
@@ -54,6 +58,7 @@ def _tell_code() -> None:
     # Called by the property that chooses, and that by the one who calls what it chooses.
     caller = sys._getframe(3)
     if caller.f_code.co_name == "_bootstrap":
+        _tell_counts()
         code = caller.f_locals.get("exitcode")
         if type(code) is int:
             _tell(code & 0xFF)
