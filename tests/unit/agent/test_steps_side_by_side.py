@@ -160,6 +160,7 @@ def of_period(period: int, calls: int, first: int = 0) -> list[bool]:
         (of_period(100, 64, 3), 1 / 64, False),
         ([False] * 20 + [True] * 12, 1.0, True),
         ([True] * 20 + [False] * 12, 0.0, True),
+        ([False, True], 1.0, True),
         ([True] * 10 + [False] * 10 + [True] * 12, 1.0, True),
     ],
 )

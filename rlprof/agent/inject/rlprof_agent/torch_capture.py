@@ -59,7 +59,7 @@ def another_thread_forks() -> None:
     _do_others_fork[0] = True
 
 
-def is_forked() -> None:
+def forget_forks() -> None:
     """In the child: the other threads are the parent's."""
     _do_others_fork[0] = False
 

@@ -67,7 +67,7 @@ def renew(agent: Any) -> None:
     before = _windows
     if before is None:
         return
-    torch_capture.is_forked()
+    torch_capture.forget_forks()
     _windows = None
     is_open = before.forget()
     if agent is not None:

@@ -232,7 +232,7 @@ class CallMark:
             self._share = float(counts)
         self._add(1)
         self._plan.looked(used, is_alike=not (is_new or is_mixed))
-        now = time.perf_counter_ns()
+        now = self._plan.last_ns
         if (
             (is_mixed or is_other)
             and now - self._row_ns > _NEXT_ROW_NS

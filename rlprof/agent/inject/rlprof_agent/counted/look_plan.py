@@ -41,12 +41,14 @@ def _too_dear() -> float:
 class LookPlan:
     """How many calls of one mark there are from one look to the next."""
 
-    __slots__ = ("_alike", "_drawn", "_last_ns", "until")
+    __slots__ = ("_alike", "_drawn", "last_ns", "until")
 
     def __init__(self) -> None:
         self.until = 1
         """The next call that is looked at, counted from the last."""
-        self._drawn, self._last_ns = 1, 0
+        self.last_ns = 0
+        """Time of the last look that was planned from."""
+        self._drawn = 1
         self._alike = 0
         """Looks that told the same as the one before, in a row."""
 
@@ -54,7 +56,7 @@ class LookPlan:
         """Plan the next look after one at the last of ``used`` calls."""
         self._alike = self._alike + 1 if is_alike else 0
         now = time.perf_counter_ns()
-        took_ns, self._last_ns = now - self._last_ns, now
+        took_ns, self.last_ns = now - self.last_ns, now
         every_ns = _LOOK_EVERY_NS << min(self._alike // _RARER, _MOST_RARE)
         dear = _too_dear()
         least = int(_WHERE_DEAR * dear / 2) if dear > 1 else 0

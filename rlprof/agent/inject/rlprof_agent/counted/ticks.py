@@ -15,6 +15,10 @@ stands alone each time.
 """
 
 
+_FEWEST_CALLS = 16
+"""Fewest of a row that tell so: where looks are dear it ends after one."""
+
+
 class Ticks(reversed):  # type: ignore[type-arg]  # where it runs it takes no parameter
     """Goes through ``TICKS`` from the end, in C, and tells how many are left."""
 
@@ -42,6 +46,8 @@ def is_unclear(row: list[bool]) -> bool:
 
 def _is_sprinkled(row: list[bool]) -> bool:
     """Tell whether there are two kinds, of which the rarer one stands alone each time."""
+    if len(row) < _FEWEST_CALLS:
+        return False
     rarer = 2 * sum(row) < len(row)
     alone = sum(
         each is rarer and (at == 0 or row[at - 1] is not rarer) for at, each in enumerate(row)

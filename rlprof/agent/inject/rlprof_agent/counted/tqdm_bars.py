@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from _weakref import ref
 
 from .. import foreign_errors, turns
@@ -35,6 +36,7 @@ class Bars:
 
     def __init__(self, kind: Any, iterations: Any) -> None:
         self._kind, self._iterations = kind, iterations
+        self._lock = allocate_lock()
         self._at: dict[int, tuple[Any, int]] = {}
         """A weak reference to a bar, and how far it was, by its number, which another one may have when it is gone."""
 
@@ -44,19 +46,28 @@ class Bars:
         return call_marks.NOT_AT_ALL
 
     def read(self) -> None:
-        at = {}
+        # Never waited for: a turn may come while a call is looked at, and would count the same once more.
+        if not self._lock.acquire(False):
+            return
         try:
-            for bar in list(self._kind._instances):
-                done = bar.n
-                # Bars of bytes are told fractions.
-                if type(done) is int:
-                    at[id(bar)] = ref(bar), done
-                    self._count(done - self._before(bar, done))
+            self._read()
         except Exception as error:
             # A tqdm that knows no bars, or a thread that makes one meanwhile.
             foreign_errors.pass_on(error)
-            return
+        finally:
+            self._lock.release()
+
+    def _read(self) -> None:
+        at, further = {}, 0
+        for bar in list(self._kind._instances):
+            done = bar.n
+            # Bars of bytes are told fractions.
+            if type(done) is int:
+                at[id(bar)] = ref(bar), done
+                grown = done - self._before(bar, done)
+                further += grown if 0 < grown <= MOST_AT_ONCE else 0
         self._at = at
+        self._iterations.add(further)
 
     def _before(self, bar: Any, done: int) -> int:
         known, before = self._at.get(id(bar), (_nothing, 0))
@@ -64,7 +75,3 @@ class Bars:
             return before
         initial = bar.initial
         return initial if type(initial) is int else done
-
-    def _count(self, further: int) -> None:
-        if 0 < further <= MOST_AT_ONCE:
-            self._iterations.add(further)
