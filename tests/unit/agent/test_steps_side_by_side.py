@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -20,9 +21,6 @@ from rlprof.agent.inject.rlprof_agent.counted import (
 from rlprof.agent.inject.rlprof_agent.counted.ticks import is_unclear, share_of
 
 THREADS, STEPS = 4, 50_000
-
-MOST_LOST = 0.2
-"""Where threads change in the midst of a look, what one of them has made since the last is lost; on a busy machine they change often."""
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +57,6 @@ def counts() -> dict[str, int]:
     return {name: counters.counted(name) for name in counters._counters if counters.counted(name)}
 
 
-def nearly(wanted: dict[str, int]) -> object:
-    return pytest.approx(wanted, rel=MOST_LOST)
-
-
 def in_threads(work) -> None:
     threads = [threading.Thread(target=work) for _ in range(THREADS)]
     for thread in threads:
@@ -86,7 +80,7 @@ def test_no_step_of_threads_is_lost(library):
 
     in_threads(work)
 
-    assert counts() == nearly({"steps:gymnasium.env": THREADS * STEPS})
+    assert counts() == {"steps:gymnasium.env": THREADS * STEPS}
 
 
 def test_no_step_within_wrappers_counts_twice_in_threads(library):
@@ -104,8 +98,8 @@ def test_no_step_within_wrappers_counts_twice_in_threads(library):
 
     in_threads(work)
 
-    # Threads change within a row of calls that are looked at.
-    assert counts() == nearly({"steps:gymnasium.env": THREADS * STEPS})
+    # One call of two is a step, and a row of calls that are looked at may be of two threads.
+    assert counts() == pytest.approx({"steps:gymnasium.env": THREADS * STEPS}, rel=0.2)
 
 
 def wrappers(library, times: int) -> tuple[type, type]:
@@ -203,7 +197,7 @@ def test_no_step_of_a_named_method_is_lost_in_threads():
 
     in_threads(lambda: [Simulator.advance(each) for each in range(STEPS)])
 
-    assert counts() == nearly({"steps:custom": THREADS * STEPS})
+    assert counts() == {"steps:custom": THREADS * STEPS}
 
 
 def test_no_step_is_lost_while_other_threads_evaluate(library):
@@ -233,8 +227,23 @@ def test_no_step_is_lost_while_other_threads_evaluate(library):
         each.join()
 
     # Which of two threads made a call that nobody has looked at is not known.
-    assert sum(counts().values()) == pytest.approx(2 * THREADS * STEPS, rel=MOST_LOST)
+    assert sum(counts().values()) == 2 * THREADS * STEPS
     assert counts().keys() == {"steps:gymnasium.env", "evaluation_steps"}
+
+
+def test_a_turn_in_the_midst_of_a_look_counts_no_call_twice(library, monkeypatch):
+    """Handlers of signals run where a call ends: also within a look, which has not counted its own call yet."""
+
+    def frame_after_a_turn(depth):
+        turns.turn(0)
+        return sys._getframe(depth + 1)
+
+    monkeypatch.setattr(call_marks, "_getframe", frame_after_a_turn)
+    env = library.Env()
+    for _ in range(300):
+        env.step(0)
+
+    assert counts() == {"steps:gymnasium.env": 300}
 
 
 # Vector environments beside single ones

@@ -72,6 +72,7 @@ class CallMark:
         "_left",
         "_owed",
         "_plan",
+        "_reckoned",
         "_row",
         "_row_ns",
         "_said",
@@ -103,8 +104,8 @@ class CallMark:
         self.is_known, self._is_packed = False, not own.co_argcount
         self._plan, self._row_ns = LookPlan(), 0
         self._ticks: Any = Ticks(TICKS)
-        self._from = 0
-        """Ticks that were left at the last look."""
+        self._from, self._reckoned = 0, 0
+        """Ticks that were left when calls were reckoned last, and how often that was done."""
         if _are_quiet[0]:
             self._be_quiet()
         self._wait()
@@ -137,19 +138,17 @@ class CallMark:
 
     def __call__(self, stepped: Any) -> None:
         begun_ns = time.perf_counter_ns()
-        frame, ticks, wanted = _getframe(1), self._ticks, SPARE + self._plan.until - 1
-        # Nothing is called in between that is not C: Python changes threads at calls, and what another one counted there would be lost.
-        left = ticks.__length_hint__()
-        begun, self._from = self._from, wanted
-        ticks.__setstate__(wanted - 1)
-        used = begun - left
-        if not left:
-            # Errors of the program's own have cut short as many looks as there were to spare.
-            self.take_all()
-            return
-        if self._is_packed and stepped is not None:
-            stepped = stepped[0] if stepped else None
         try:
+            frame = _getframe(1)
+            if not self._ticks.__length_hint__():
+                # Errors of the program's own have cut short as many looks as there were to spare.
+                self.take_all()
+                return
+            used = self._reckon(SPARE + self._plan.until - 1)
+            if used <= 0:
+                return  # A turn, or a look of another thread, came before, and has counted this call.
+            if self._is_packed and stepped is not None:
+                stepped = stepped[0] if stepped else None
             if _are_quiet[0] and self.is_known and is_one_on():
                 self._add(used)
                 return
@@ -159,7 +158,7 @@ class CallMark:
                 self.is_known, self._share = True, float(counts)
                 _called.append(self)
             if self._left > 0:
-                self._look_in_a_row(told, counts)
+                self._look_in_a_row(told, counts, used)
             else:
                 self._look_at_one(told, counts, used)
             if _are_quiet[0] and is_one_on():
@@ -173,22 +172,20 @@ class CallMark:
 
     def add_what_is_left(self) -> None:
         """Count the calls since the last look."""
-        used = self._used()
-        if used > 0:
-            self._from -= used
-            self._add(used)
+        self._add(self._reckon())
 
     def turn(self) -> None:
         """Count them, and look at the next call: it may be of another part of the program, whose calls take longer."""
-        if self._used() > 0:
-            self.add_what_is_left()
+        used = self._reckon()
+        if used > 0:
+            self._add(used)
             if self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
                 self._plan.until = 1
                 self._wait()
 
     def forget_what_is_left(self) -> None:
         """In a forked child: it is the parent's."""
-        self._from -= max(0, self._used())
+        self._reckon()
 
     def be_quiet(self, is_quiet: bool) -> None:
         """Look as rarely as can be, or as often as before."""
@@ -206,14 +203,14 @@ class CallMark:
     def _be_quiet(self) -> None:
         self._left, self._row, self._plan.until = 0, [], MOST
 
-    def _look_in_a_row(self, told: Told, counts: bool) -> None:
+    def _look_in_a_row(self, told: Told, counts: bool, used: int) -> None:
         row = self._row
         row.append(counts)
         self._left = self._left - 1 if look_plan.are_affordable() else 0
         if counts:
             self._said = told
             counter, each = told
-            counter.add(each)
+            counter.add(used * each)
         if self._left == 0:
             if len(row) < _LONGEST_ROW and is_unclear(row) and look_plan.are_affordable():
                 self._left = len(row)
@@ -242,24 +239,36 @@ class CallMark:
             self._left, self._plan.until = _NEXT_ROW if is_mixed else _ROW, 1
         self._wait()
 
-    def _used(self) -> int:
-        used: int = self._from - self._ticks.__length_hint__()
-        return used
-
     def _wait(self) -> None:
         """Look at the call after so many."""
-        self._from = SPARE + self._plan.until - 1
-        self._ticks.__setstate__(self._from - 1)
+        self._add(self._reckon(SPARE + self._plan.until - 1))
+
+    def _reckon(self, ticks_left: Optional[int] = None) -> int:
+        """The calls since this was asked last, each told once; from here on there are so many ticks left, or those that there were.
+
+        Python changes threads, and calls handlers of signals, where a call has ended: there is one before the numbers are compared, and the next
+        ends all. Where another thread or a turn asked in between, the calls are told there, and there are none here.
+        """
+        reckoned, begun = self._reckoned, self._from
+        left: int = self._ticks.__length_hint__()
+        if self._reckoned != reckoned:
+            return 0
+        self._reckoned = reckoned + 1
+        if ticks_left is None:
+            self._from = left
+            return begun - left
+        self._from = ticks_left
+        self._ticks.__setstate__(ticks_left - 1)
+        return begun - left
 
     def _add(self, calls: int) -> None:
         """Count so many calls, of which nothing more is known than the share."""
         counter, each = self._said
         if calls <= 0 or not self._share:
             return
-        self._owed += calls * self._share
-        whole = int(self._owed)
-        self._owed -= whole
-        counter.add(whole * each)
+        owed = self._owed + calls * self._share
+        self._owed = owed % 1
+        counter.add(int(owed) * each)
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:
