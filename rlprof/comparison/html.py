@@ -15,12 +15,12 @@ from rlprof.comparison.calltree import ChangeTree, CostPerStep, FunctionChange
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import Drawn, OutlineRow, drawn, outline
+from rlprof.documents.json import Json, number
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.browser_scripts import TextTable, bundle
 from rlprof.renderers.html.document import View, carried, environment
 from rlprof.renderers.html.drawings import BarPart, bar
-from rlprof.renderers.json_report.values import Json, number
 from rlprof.renderers.svg.shapes import KINDS
 from rlprof.report import wording
 from rlprof.resources import asset

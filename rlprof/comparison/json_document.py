@@ -14,10 +14,7 @@ from rlprof.comparison.calltree import ChangeTree
 from rlprof.comparison.compare import METRICS, Comparison
 from rlprof.comparison.findings import Fate, FindingChange
 from rlprof.comparison.outline import drawn
-from rlprof.model import finding
-from rlprof.model.finding import Confidence, PricedFinding
-from rlprof.model.report import Report
-from rlprof.renderers.json_report.values import (
+from rlprof.documents.json import (
     Interval,
     Note,
     Number,
@@ -26,6 +23,9 @@ from rlprof.renderers.json_report.values import (
     means,
     one_of,
 )
+from rlprof.model import finding
+from rlprof.model.finding import Confidence, PricedFinding
+from rlprof.model.report import Report
 from rlprof.renderers.svg.shapes import KINDS
 from rlprof.report import wording
 

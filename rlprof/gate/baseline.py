@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 import rlprof
+from rlprof.documents.json import DocumentHead, as_json_text, means, one_of, rounded
 from rlprof.errors import MeasureError, RlprofError, UsageError
 from rlprof.gate.program import ask
 from rlprof.inputs import read_input
@@ -19,7 +20,6 @@ from rlprof.model.recording import Note
 from rlprof.names import printable
 from rlprof.recording.gpus.reader import find_gpus
 from rlprof.recording.machine.host import host_facts
-from rlprof.renderers.json_report.values import DocumentHead, as_json_text, means, one_of, rounded
 
 FORMAT: Final = "rlprof-baseline"
 FORMAT_VERSION: Final = 1

@@ -12,12 +12,7 @@ from msgspec import Meta, Struct
 
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.outline import GrownFunction
-from rlprof.errors import EXIT_INCONCLUSIVE
-from rlprof.gate import causes, decision, words
-from rlprof.gate.decision import Verdict
-from rlprof.gate.outcome import Outcome, exit_code
-from rlprof.gate.program import Side
-from rlprof.renderers.json_report.values import (
+from rlprof.documents.json import (
     Interval,
     Note,
     Number,
@@ -26,6 +21,11 @@ from rlprof.renderers.json_report.values import (
     means,
     one_of,
 )
+from rlprof.errors import EXIT_INCONCLUSIVE
+from rlprof.gate import causes, decision, words
+from rlprof.gate.decision import Verdict
+from rlprof.gate.outcome import Outcome, exit_code
+from rlprof.gate.program import Side
 
 
 def _verdict(verdict: Verdict) -> str:

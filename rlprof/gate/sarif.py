@@ -15,12 +15,12 @@ import rlprof
 from rlprof.comparison.compare import Comparison
 from rlprof.comparison.findings import FindingChange
 from rlprof.comparison.outline import GrownFunction
+from rlprof.documents.json import Json
 from rlprof.gate import causes, words
 from rlprof.gate.decision import Verdict
 from rlprof.gate.outcome import Outcome
 from rlprof.model.report import Report
 from rlprof.names import printable
-from rlprof.renderers.json_report.values import Json
 from rlprof.renderers.sarif import (
     TEXT_LIMIT,
     bases,

@@ -11,6 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from rlprof.documents.json import (
+    Interval,
+    Number,
+    document_as_text,
+    filled,
+    means,
+)
 from rlprof.history import calibration as calibrations
 from rlprof.history.calibration import Calibration, GainSource
 from rlprof.history.rows import History, HistoryRow
@@ -18,13 +25,6 @@ from rlprof.model.finding import PricedFinding
 from rlprof.model.profile import PhaseKind
 from rlprof.pricing.ranking import times_as_fast
 from rlprof.renderers.json_report.document import Crash, Range
-from rlprof.renderers.json_report.values import (
-    Interval,
-    Number,
-    document_as_text,
-    filled,
-    means,
-)
 from rlprof.verification.verified import Standing, VerifiedFix
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from rlprof.documents.json import Number, document_as_text, filled, means
 from rlprof.overhead import cost as costs
 from rlprof.overhead.cost import CONFIDENCE, Basis, MeasuredOverhead
-from rlprof.renderers.json_report.values import Number, document_as_text, filled, means
 
 
 class Loss(Struct, frozen=True):

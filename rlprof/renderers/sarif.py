@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from rlprof.documents.json import Json, as_json_text
 from rlprof.errors import RlprofError
 from rlprof.model.finding import Confidence, Location, PricedFinding
 from rlprof.model.report import Report
 from rlprof.names import printable
 from rlprof.renderers.base import Renderer
-from rlprof.renderers.json_report.values import Json, as_json_text
 from rlprof.report import wording
 from rlprof.report.own_paths import ROOT_OPTION, as_uri, own_path, root_of
 from rlprof.resources import HOME, PAGES, detector_page

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from rlprof.pace import scaling
-from rlprof.renderers.json_report.values import (
+from rlprof.documents.json import (
     Interval,
     Note,
     Number,
@@ -19,6 +18,7 @@ from rlprof.renderers.json_report.values import (
     filled,
     means,
 )
+from rlprof.pace import scaling
 from rlprof.scaling import ladder
 from rlprof.scaling.study import Study
 

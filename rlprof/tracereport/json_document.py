@@ -12,11 +12,7 @@ from msgspec import Struct
 
 from rlprof.device.timeline import DeviceTimeline
 from rlprof.device.view import TraceView
-from rlprof.model.device import DeviceFinding, IdleCause
-from rlprof.model.finding import Confidence
-from rlprof.pricing.traces import TraceFindings
-from rlprof.renderers.json_report.document import Range
-from rlprof.renderers.json_report.values import (
+from rlprof.documents.json import (
     Note,
     Number,
     document_as_text,
@@ -24,6 +20,10 @@ from rlprof.renderers.json_report.values import (
     means,
     seconds,
 )
+from rlprof.model.device import DeviceFinding, IdleCause
+from rlprof.model.finding import Confidence
+from rlprof.pricing.traces import TraceFindings
+from rlprof.renderers.json_report.document import Range
 
 
 class Device(Struct, frozen=True):

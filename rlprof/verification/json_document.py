@@ -14,11 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 import rlprof
-from rlprof.errors import RunFileError
-from rlprof.inputs import read_input
-from rlprof.model.experiment import TreatmentKind
-from rlprof.pricing.ranking import times_as_fast
-from rlprof.renderers.json_report.values import (
+from rlprof.documents.json import (
     DocumentHead,
     Note,
     document_as_text,
@@ -26,6 +22,10 @@ from rlprof.renderers.json_report.values import (
     means,
     one_of,
 )
+from rlprof.errors import RunFileError
+from rlprof.inputs import read_input
+from rlprof.model.experiment import TreatmentKind
+from rlprof.pricing.ranking import times_as_fast
 from rlprof.verification import verified
 from rlprof.verification.verified import CONFIDENCE, Standing, VerifiedFix
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from rlprof.documents.json import Json, number
 from rlprof.model.detail import Detail, TimeSeries
 from rlprof.model.recording import NO_PARENT, Frame
 from rlprof.model.report import Report
@@ -23,7 +24,6 @@ from rlprof.names import printable, short_path
 from rlprof.profile.flame import frame_label
 from rlprof.renderers.browser_scripts import TextTable
 from rlprof.renderers.html.pruning import IMPORT, Cells, KeptNode, PageTree, page_tree
-from rlprof.renderers.json_report.values import Json, number
 from rlprof.syntax.origin import Origin, origin_of_file
 
 KINDS: Final = tuple(origin.value for origin in Origin)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rlprof.documents.json import as_json_text, filled, seconds
 from rlprof.errors import UsageError
 from rlprof.model.activity import Bound
 from rlprof.model.finding import PricedFinding
@@ -22,7 +23,6 @@ from rlprof.model.report import (
 )
 from rlprof.renderers.base import Renderer
 from rlprof.renderers.json_report import document, usage
-from rlprof.renderers.json_report.values import as_json_text, filled, seconds
 
 _MOST_DIGITS: Final = 2
 """Most digits of the number of columns: each line begins with a multiple of them."""

@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from rlprof.documents.json import Note, Number, means
 from rlprof.model.activity import BoundBy
 from rlprof.model.experiment import TreatmentKind, TryOutcome
 from rlprof.model.finding import Confidence
 from rlprof.model.profile import PhaseKind
 from rlprof.renderers.json_report.usage import Compute, Memory, Resources, SyncSite, TorchWindow
-from rlprof.renderers.json_report.values import Note, Number, means
 
 NotNegative = Annotated[float, Meta(ge=0)] | None
 Rank = Annotated[int, Meta(ge=1)]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from rlprof.renderers.json_report.values import Number, means, one_of
+from rlprof.documents.json import Number, means, one_of
 
 
 class RoleUse(Struct, frozen=True):

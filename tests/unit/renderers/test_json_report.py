@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
+from rlprof.documents.json import as_json_text, filled
 from rlprof.errors import UsageError
 from rlprof.renderers.json_report import RENDERER
-from rlprof.renderers.json_report.values import as_json_text, filled
 from tests.report_factories import (
     HOME,
     a_finding,
