@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rlprof.detectors.base import Detector
 from rlprof.model.recording import Note
@@ -81,7 +81,9 @@ _RENDERERS: Final = _PluginKind(RENDERER_GROUP, "RENDERER", "name", _is_renderer
 
 
 def _discover(kind: _PluginKind) -> _FoundPlugins:
-    plugins = {str(getattr(plugin, kind.key)): plugin for plugin in _built_in(kind)}
+    plugins = {
+        str(getattr(plugin, kind.key)): plugin for plugin in built_in(kind.package, kind.attribute)
+    }
     broken = []
     for entry in sorted(entry_points(group=kind.package), key=lambda entry: entry.value):
         try:
@@ -97,11 +99,11 @@ def _discover(kind: _PluginKind) -> _FoundPlugins:
     return _FoundPlugins(dict(sorted(plugins.items())), tuple(broken))
 
 
-def _built_in(kind: _PluginKind) -> Iterator[object]:
-    package = import_module(kind.package)
-    for module in pkgutil.iter_modules(package.__path__, f"{kind.package}."):
+def built_in(package: str, attribute: str) -> Iterator[Any]:
+    """What each module of a package of plug-ins has under ``attribute``, in the order of the modules."""
+    for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
         if module.name.rpartition(".")[2] not in _NO_PLUGINS:
-            yield getattr(import_module(module.name), kind.attribute)
+            yield getattr(import_module(module.name), attribute)
 
 
 def _load(entry: EntryPoint, kind: _PluginKind) -> object:

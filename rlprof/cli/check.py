@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-import rlprof
 from rlprof.cli.check_request import (
     CheckRequest,
     OnInconclusive,
     check_options,
     plan_of,
 )
-from rlprof.cli.output import Force, dash_as_stdout, say
+from rlprof.cli.measuring import DEFAULT_TIMEOUT_S, measuring, tell
+from rlprof.cli.output import Force, dash_as_stdout
 from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
-from rlprof.errors import EXIT_OK, MeasureError, RlprofError, UsageError, exit_code_of_signal
-
-DEFAULT_TIMEOUT_S: Final = 1800.0
-"""Of one run. What hangs must not hold a runner for the six hours that services allow."""
+from rlprof.errors import EXIT_OK
 
 
 def check(
@@ -192,49 +187,3 @@ def _check(request: CheckRequest) -> int:
             return hand_out(outcome, request)
         finally:
             write_artifacts(outcome, request)
-
-
-# --- the end of commands that measure by the gate, whatever ends them ---------------------------
-
-
-def measuring(work: Callable[[], int]) -> int:
-    """The exit code of ``work``, or that of the signal that ended it; raises the errors of ours that end in another one."""
-    from rlprof.gate.interruption import Interrupted, interruptible
-    from rlprof.gate.processes import adopting_orphans
-
-    try:
-        with interruptible(), adopting_orphans():
-            return work()
-    except Interrupted as stop:
-        say(
-            "rlprof: stopped; nothing that it started is left running\n"
-            "  more: rlprof explain check-stopped"
-        )
-        return exit_code_of_signal(stop.signum)
-    except (UsageError, MeasureError):
-        raise
-    except Exception as error:
-        raise could_not_measure(error) from error
-
-
-def could_not_measure(error: Exception) -> MeasureError:
-    """``error`` with the exit code for that: it must not end in that of a regression, which is 1."""
-    if isinstance(error, RlprofError):
-        return error.converted_to(MeasureError)
-    if isinstance(error, OSError):
-        return MeasureError(
-            f"the system refused what the check needs: {error}",
-            slug="check-refused",
-            hint="is the disk full, or is the working directory gone?",
-        )
-    lines = "".join(traceback.format_exception(error)).rstrip()
-    return MeasureError(
-        f"a bug in rlprof {rlprof.__version__} ended the check:\n{lines}",
-        slug="check-bug",
-        hint="please report it, with the lines above",
-    )
-
-
-def tell(text: str) -> None:
-    """Say how far it has come."""
-    say(f"rlprof: {text}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,9 +19,7 @@ from rlprof.errors import UsageError
 from rlprof.recording.settings import RecordingSettings, TorchWindowPolicy
 
 if TYPE_CHECKING:
-    from rlprof.experiments.conductor import Conductor
     from rlprof.experiments.plan import PlannedFinding
-    from rlprof.recording.recorder import RunEnd
 
 _OWN: Final = re.compile(r"(?P<module>[\w.]+):(?P<qualname>[\w.]+)(?:=(?P<value>.+))?")
 _NUMBER: Final = re.compile(r"[1-9][0-9]*")
@@ -114,9 +111,8 @@ def try_(
         return
     target = target_of(ctx, "give a script (rlprof try train.py) or a module (-m package.train)")
     from rlprof.cli.run_files import new_run_file, other_name, point_latest_at
-    from rlprof.experiments import words
-    from rlprof.experiments.conductor import BUDGET_S, RUNS_S, Conductor, TryPlan
-    from rlprof.recording.record import record
+    from rlprof.experiments.conductor import BUDGET_S, RUNS_S, TryPlan
+    from rlprof.experiments.tried_training import try_training
     from rlprof.report.build import is_worth_keeping
 
     if finding is not None:
@@ -127,20 +123,17 @@ def try_(
     command = command_of(target, python)
     counted = counted_function(steps_from)
     run_file = new_run_file(output, name, force=force)
-    conductor = Conductor(
-        TryPlan(
-            run_file,
-            budget_s,
-            runs_s,
-            finding=finding,
-            own=own,
-            only_own=bool(own) and finding is None,
-            ceilings=ceilings,
-            keeps_going=keep_going,
-            # They would write over what a training that was let end has made.
-            makes_runs=not keep_going,
-        ),
-        tell=_tell,
+    plan = TryPlan(
+        run_file,
+        budget_s,
+        runs_s,
+        finding=finding,
+        own=own,
+        only_own=bool(own) and finding is None,
+        ceilings=ceilings,
+        keeps_going=keep_going,
+        # They would write over what a training that was let end has made.
+        makes_runs=not keep_going,
     )
     settings = RecordingSettings(
         command=command,
@@ -154,21 +147,13 @@ def try_(
     if other := other_name(output, run_file):
         _tell(other)
     _tell(f"records into {run_file} until the training is steady, then tries its findings")
-    ended = record(settings, experimenter=conductor)
-    has_failed = _has_failed(ended, has_ended_it=conductor.has_ended_it)
-    if ended.failure is not None:
-        _tell(f"{ended.failure.message}; {run_file} holds what was recorded before")
-    # What has failed may have been harmed by us, and may fail again.
-    elif conductor.restarts and conductor.has_ended_it and ended.told_by is None:
-        _try_by_runs(conductor, settings)
+    failure = try_training(settings, plan, _tell)
     report = load_report(run_file)
     if output is None and is_worth_keeping(report):
         point_latest_at(run_file)
     show_in_time(report)
-    if has_failed:
-        raise words.training_failed(ended.exit_code)
-    if conductor.failure is not None:
-        raise conductor.failure
+    if failure is not None:
+        raise failure
 
 
 def _require_known(finding: str) -> None:
@@ -182,26 +167,6 @@ def _require_known(finding: str) -> None:
             slug="no-such-finding",
             hint=names_like(finding, ids),
         )
-
-
-def _has_failed(ended: RunEnd, *, has_ended_it: bool) -> bool:
-    """Tell whether the training ended in an error of its own; ``has_ended_it``: we have asked it to end."""
-    return ended.exit_code != 0 and not (has_ended_it or ended.was_stopped)
-
-
-def _try_by_runs(conductor: Conductor, settings: RecordingSettings) -> None:
-    """Try what cannot be switched while the training runs, in what is left of the budget."""
-    from rlprof.experiments.restarting import RestartTries
-    from rlprof.gate.interruption import Interrupted, interruptible
-    from rlprof.gate.processes import adopting_orphans
-    from rlprof.runfile.amending import amend_experiments
-
-    tries = RestartTries(
-        settings.command, settings.script, settings.steps_from, _tell, conductor.uses_gpu
-    )
-    with suppress(Interrupted), interruptible(), adopting_orphans():
-        tries.run(conductor.restarts, conductor.budget_left_s)
-    amend_experiments(settings.run_file, [*conductor.experiments, *tries.experiments])
 
 
 def _tell(line: str) -> None:

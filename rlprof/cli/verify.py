@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlprof.cli.check import DEFAULT_TIMEOUT_S, measuring, tell
 from rlprof.cli.check_request import CheckRequest, plan_of
 from rlprof.cli.explain import complete_finding
 from rlprof.cli.formats import TextFormat, in_format
+from rlprof.cli.measuring import DEFAULT_TIMEOUT_S, measuring, tell
 from rlprof.cli.output import LATEST, say, show, write_output
 from rlprof.cli.target import Interpreter, Prepare, SpsPattern, StepsFrom, target_of
 from rlprof.errors import EXIT_OK, OutputError, RunFileError, UsageError, exit_code_of_signal

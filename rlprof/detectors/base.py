@@ -24,6 +24,7 @@ class Need(Enum):
     SAMPLES = "samples"
     SOURCES = "source text of hot files"
     STEPS = "counted steps"
+    VALUES = "values at hot lines"
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,9 +152,7 @@ class RowCopiesSearch(SteadySearch):
         made_there: dict[Line, Copied] = {}
         handed: dict[int, Copied] = {}
         """By node: other callers of the same function may hand over no copies."""
-        asking = [
-            part for part in self.tree.hot_nodes() if self.values and self._is_looked_at(part)
-        ]
+        asking = [part for part in self.tree.hot_nodes() if self._is_looked_at(part)]
         for node in asking:
             for statement in self.lines.statements(self.tree.frame(node)):
                 self._look(node, statement, made_there, handed)
@@ -352,5 +350,5 @@ def _ratios(rows: frozenset[int], copies: frozenset[int], *, is_all: bool) -> li
 DETECTOR: Final = Detector(
     id="copied-rows",
     name="a network asked several times for the same rows",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

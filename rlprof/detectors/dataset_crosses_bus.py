@@ -68,7 +68,7 @@ class Upload:
 def uploads_of_worked_on(profile: Profile, lines: UserLines) -> Iterator[Upload]:
     """Yield the lines that copy to a GPU what was made from single bytes, or picked out of something larger, on the host."""
     values = Values(profile.values)
-    for site in profile.sync_sites if values else ():
+    for site in profile.sync_sites:
         if TO_THE_GPU not in site.method or site.calls < FEWEST_COPIES:
             continue
         module = lines.module(site.file) if site.bytes >= LEAST_BYTES * site.calls else None
@@ -357,6 +357,8 @@ def _beside_rollouts(view: TraceView) -> Sequence[Row]:
 DETECTOR: Final = Detector(
     id="dataset-crosses-bus",
     name="data copied to the GPU at every step",
-    in_samples=InSamples(detect_in_samples, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(
+        detect_in_samples, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})
+    ),
     in_trace=InTrace(detect),
 )

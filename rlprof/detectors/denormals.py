@@ -37,7 +37,7 @@ _BY_ELEMENT: Final = frozenset({"numpy.multiply", "numpy.divide"})
 
 def detect(profile: Profile) -> Iterable[Finding]:
     search = _Search(profile)
-    found = search.causes_on_lines(search.product) if search.values else []
+    found = search.causes_on_lines(search.product)
     time = own_time(profile, search.lines, found, MIN_SHARE)
     if time is None:
         return
@@ -99,5 +99,5 @@ def _multiplied(
 DETECTOR: Final = Detector(
     id="denormals",
     name="products of numbers that have faded below what a core computes fast",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

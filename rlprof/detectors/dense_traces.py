@@ -71,7 +71,7 @@ def detect(profile: Profile) -> Iterable[Finding]:
 def _found(profile: Profile, lines: UserLines) -> list[_DenseTraces]:
     tree, values = profile.steady, Values(profile.values)
     found: dict[Line, _DenseTraces] = {}
-    for node in tree.hot_nodes() if values else ():
+    for node in tree.hot_nodes():
         frame = tree.frame(node)
         module = lines.module(frame.file) if lines.is_yours(frame) else None
         statement = module.statement_at(frame.line) if module else None
@@ -194,5 +194,5 @@ def _is_large(value: Value | None) -> bool:
 DETECTOR: Final = Detector(
     id="dense-traces",
     name="eligibility traces of a whole table",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

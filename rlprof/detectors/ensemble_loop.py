@@ -167,7 +167,7 @@ class NetworkLoops(SteadySearch):
     def found(self) -> list[NetworkLoop]:
         loops: dict[Line, NetworkLoop] = {}
         looked: dict[Line, Ensemble | None] = {}
-        for asker, asked in self._asked_by_you() if self.values else ():
+        for asker, asked in self._asked_by_you():
             line = self.lines.line(asker)
             if line not in looked:
                 looked[line] = self._ensemble_at(asker)
@@ -291,5 +291,5 @@ def _has_a_key_of_each(
 DETECTOR: Final = Detector(
     id="ensemble-loop",
     name="networks of an ensemble that are asked one after the other",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

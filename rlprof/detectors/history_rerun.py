@@ -120,5 +120,5 @@ def _calls(history: RereadHistory) -> tuple[float, float]:
 DETECTOR: Final = Detector(
     id="history-rerun",
     name="a network asked for the whole history at each step",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

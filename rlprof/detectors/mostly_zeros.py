@@ -88,7 +88,7 @@ class _Search(SteadySearch):
     """Finds them in the steady phase."""
 
     def found(self) -> Collection[SparseProduct]:
-        products = self.causes_on_lines(self._product) if self.values else []
+        products = self.causes_on_lines(self._product)
         sure = {each.shape for each in products if each.is_sure}
         return [each for each in products if each.shape in sure]
 
@@ -127,5 +127,5 @@ def multiplied(
 DETECTOR: Final = Detector(
     id="mostly-zeros",
     name="products of arrays that are nearly all zeros",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

@@ -93,7 +93,7 @@ class _Search:
     def calls(self) -> Iterable[tuple[int, int]]:
         """Yield the node of each, none within another, and that of the user's line which makes it."""
         inside: set[int] = set()
-        for node in self._tree.hot_nodes() if self._values else ():
+        for node in self._tree.hot_nodes():
             if self._tree.nodes[node].parent in inside:
                 inside.add(node)
             elif asks_network(self._tree.frame(node)):
@@ -145,5 +145,5 @@ def _called(statement: Statement) -> Iterable[ast.expr]:
 DETECTOR: Final = Detector(
     id="network-not-frozen",
     name="networks that are given gradients, though nothing trains them",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

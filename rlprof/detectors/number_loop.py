@@ -111,7 +111,7 @@ class NumberLoops(SteadySearch):
 
     def found(self) -> list[NumberLoop]:
         loops: dict[tuple[str, int], NumberLoop] = {}
-        for node, _ in sorted(self.tree.self_costs()) if self.values else ():
+        for node, _ in sorted(self.tree.self_costs()):
             frame = self.tree.frame(node)
             if not self.lines.is_yours(frame) or not self.values.has(frame.file):
                 continue
@@ -379,5 +379,5 @@ def _is_number(type_name: str) -> bool:
 DETECTOR: Final = Detector(
     id="number-loop",
     name="numbers that a loop of Python goes through one by one",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

@@ -99,7 +99,7 @@ class TableSweeps(SteadySearch):
     def found(self) -> list[TableSweep]:
         found: dict[tuple[str, int], TableSweep] = {}
         us: dict[tuple[str, int], dict[Line, int]] = defaultdict(lambda: defaultdict(int))
-        for node in self.tree.hot_nodes() if self.values else ():
+        for node in self.tree.hot_nodes():
             frame = self.tree.frame(node)
             module = self.lines.module(frame.file) if self.lines.is_yours(frame) else None
             if module is None:
@@ -235,5 +235,5 @@ def _holds_numbers(lookup: Lookup, known: Mapping[str, Value]) -> bool:
 DETECTOR: Final = Detector(
     id="table-sweep",
     name="tables of transitions that are added up in Python",
-    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES})),
+    in_samples=InSamples(detect, needs=frozenset({Need.SAMPLES, Need.SOURCES, Need.VALUES})),
 )

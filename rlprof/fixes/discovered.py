@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
 from importlib.util import find_spec
 
+from rlprof.discovery import built_in
 from rlprof.errors import UsageError
-from rlprof.fixes import rewrites as package
 from rlprof.fixes.base import Fix
 
 
@@ -19,8 +17,4 @@ def fixes() -> tuple[Fix, ...]:
             slug="fix-needs-libcst",
             hint="pip install 'rlprof[fix]', or pip install libcst",
         )
-    found = [
-        import_module(f"{package.__name__}.{module.name}").FIX
-        for module in pkgutil.iter_modules(package.__path__)
-    ]
-    return tuple(sorted(found, key=lambda fix: fix.id))
+    return tuple(sorted(built_in("rlprof.fixes.rewrites", "FIX"), key=lambda fix: fix.id))

@@ -117,6 +117,7 @@ def _unmet(evidence: InSamples, profile: Profile) -> frozenset[Need]:
         Need.SAMPLES: profile.whole.total.wall_us > 0,
         Need.SOURCES: bool(profile.sources),
         Need.STEPS: profile.throughput.unit == "steps",
+        Need.VALUES: bool(profile.values),
     }
     return frozenset(need for need in evidence.needs if not there[need])
 

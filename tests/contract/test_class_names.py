@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-WRITES_JSON = ("json_document.py", "json_report/")
+WRITES_JSON = ("json_document.py", "json_report/", "documents/json.py")
 """Structs there have the names of the values that they write, and a schema names them so."""
 
 KEPT_APART = ("rlprof/__init__.py", "_Phase")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprof.errors import EXIT_ERROR
+from rlprof.errors import EXIT_NOT_MEASURED
 from tests.checked_repository import waiting
 from tests.live_processes import DEADLINE_S, cli, processes_with, wait_until
 
@@ -112,7 +112,7 @@ def test_a_program_that_fails_is_shown(overhead, options):
 
     answer = overhead.run("--pairs", "1", *options, "train.py")
 
-    assert answer.returncode == EXIT_ERROR
+    assert answer.returncode == EXIT_NOT_MEASURED
     assert "no such environment" in answer.stderr
     assert "rlprof explain program-failed" in answer.stderr
     assert answer.stdout == ""
@@ -123,7 +123,7 @@ def test_a_program_that_takes_too_long_is_ended(overhead, mark):
 
     answer = overhead.run("--wall", "--timeout", "1", "train.py", mark)
 
-    assert answer.returncode == EXIT_ERROR
+    assert answer.returncode == EXIT_NOT_MEASURED
     assert "rlprof explain program-timed-out" in answer.stderr
     assert processes_with(mark) == []
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rlprof.cli.try_ import _has_failed, _own, _require_known, _seconds
+from rlprof.cli.try_ import _own, _require_known, _seconds
 from rlprof.errors import EXIT_OK, EXIT_USAGE, UsageError
 from rlprof.experiments.discovered import treatments
 from rlprof.recording.mailboxes.treatment_desk import as_bytes
-from rlprof.recording.recorder import RunEnd
 
 
 @pytest.fixture
@@ -202,23 +201,3 @@ def test_all_treatments_are_listed_with_what_they_try(command_line):
     for treatment in treatments():
         assert f"{treatment.id} ({treatment.kind.value}): {treatment.does}" in answer.stdout
         assert f"    tries {', '.join(sorted(treatment.findings))}" in answer.stdout
-
-
-# Runs of their own
-
-
-@pytest.mark.parametrize(
-    ("exit_code", "has_ended_it", "was_stopped", "has_failed"),
-    [
-        (0, False, False, False),
-        (1, False, False, True),
-        (1, True, False, False),
-        (1, False, True, False),
-    ],
-)
-def test_a_training_has_failed_where_nobody_has_ended_it(
-    exit_code, has_ended_it, was_stopped, has_failed
-):
-    ended = RunEnd(exit_code, None, None, None, was_stopped)
-
-    assert _has_failed(ended, has_ended_it=has_ended_it) == has_failed

@@ -96,14 +96,16 @@ def test_a_detector_without_its_data_is_left_out_and_said_so(with_detectors):
         a_detector("also-reads", "slow.py", needs=[Need.SOURCES, Need.SAMPLES]),
         a_detector("needs-samples", "train.py", needs=[Need.SAMPLES]),
         a_detector("needs-steps", "train.py", needs=[Need.STEPS]),
+        a_detector("reads-values", "train.py", needs=[Need.VALUES]),
     )
 
     report = build_report(a_training().recording())
 
-    (note,) = report.notes
-    assert note.slug == "detector-skipped"
-    assert "source text of hot files" in note.text
-    assert note.text.endswith("also-reads, reads-source.")
+    of_source, of_values = report.notes
+    assert {note.slug for note in report.notes} == {"detector-skipped"}
+    assert "source text of hot files" in of_source.text
+    assert of_source.text.endswith("also-reads, reads-source.")
+    assert "values at hot lines" in of_values.text
 
 
 def test_a_fallback_names_only_what_no_other_explains(with_detectors):

@@ -107,7 +107,7 @@ class AskedAgainSearch(SteadySearch):
 
     def found(self) -> list[AskedAgain]:
         """Return each of them once: what is asked again in a function below is not told of those that call it."""
-        for top in self.tree.topmost(asks_network) if self.values else ():
+        for top in self.tree.topmost(asks_network):
             self._look(top)
         functions = self._functions() if self._questions else {}
         found: list[AskedAgain] = []

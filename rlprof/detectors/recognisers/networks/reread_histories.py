@@ -77,8 +77,6 @@ class RereadHistories(SteadySearch):
         self._graphs = RecordedGraphs(profile)
 
     def found(self) -> list[RereadHistory]:
-        if not self.values:
-            return []
         recurrent = self._told(is_recurrent=True, but_for=frozenset())
         claimed = frozenset[int]().union(*(history.nodes for history in recurrent))
         return [*recurrent, *self._told(is_recurrent=False, but_for=claimed)]
