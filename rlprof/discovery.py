@@ -100,7 +100,7 @@ def _discover(kind: _PluginKind) -> _FoundPlugins:
 
 
 def built_in(package: str, attribute: str) -> Iterator[Any]:
-    """What each module of a package of plug-ins has under ``attribute``, in the order of the modules."""
+    """Yield what each module of a package of plug-ins has under ``attribute``, in the order of the modules."""
     for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
         if module.name.rpartition(".")[2] not in _NO_PLUGINS:
             yield getattr(import_module(module.name), attribute)

@@ -64,7 +64,7 @@ class RlprofError(Exception):
 
     @property
     def see(self) -> str:
-        """Where to read on."""
+        """The command that tells more."""
         return f"more: rlprof explain {self.slug}"
 
     def converted_to(self, kind: type[_Kind]) -> _Kind:

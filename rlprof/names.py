@@ -39,7 +39,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def columns(text: str) -> int:
-    """How many character cells ``text`` takes in a fixed-width font."""
+    """Return how many character cells ``text`` takes in a fixed-width font."""
     if text.isascii():
         return len(text)
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -91,7 +91,7 @@ def examples_dir() -> Path:
 
 
 def folder(name: str) -> Path:
-    """Where the packed folder ``name`` lies; raises ``RlprofError`` when it is nowhere."""
+    """Return where the packed folder ``name`` lies; raises ``RlprofError`` when it is nowhere."""
     checkout = _PACKAGE.parent
     # Beside an installed package lie other people's folders: theirs may be called "examples" too.
     in_checkout = (checkout / "pyproject.toml").is_file()

@@ -154,7 +154,7 @@ def _check_script(script: Path) -> None:
 
 
 def script_name(target: Target) -> str:
-    """How the run is called, without secrets: a shell's ``TOKEN=… python train.py`` has one for its program."""
+    """Return how the run is called, without secrets: a shell's ``TOKEN=… python train.py`` has one for its program."""
     from rlprof.recording.redaction.arguments import redact_argument
 
     word = redact_argument(target.words[0])

@@ -1,4 +1,4 @@
-"""Where the path of an output leads: through links to a file, or into a stream that is open already."""
+"""The destination of an output: its path leads through links to a file, or into a stream that is open already."""
 
 from __future__ import annotations
 

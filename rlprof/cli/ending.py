@@ -1,4 +1,4 @@
-"""How ``rlprof run`` ends: as its training did, whatever signal comes meanwhile."""
+"""The end of ``rlprof run``: that of its training, whatever signal comes meanwhile."""
 
 from __future__ import annotations
 

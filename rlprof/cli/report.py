@@ -92,7 +92,7 @@ def report(
 
 
 def page_beside(run: Path) -> Path:
-    """Where the page of a run goes by itself: the working directory, under the run's own name."""
+    """Return where the page of a run goes by itself: the working directory, under the run's own name."""
     # .rlprof/latest is a link to the run.
     # One that leads in a circle is told of where it is read.
     return Path(f"{Path(os.path.realpath(run)).stem}.html")

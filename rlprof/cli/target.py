@@ -1,4 +1,4 @@
-"""How a command takes a target, and other options that several of them have."""
+"""The target of a command, and other options that several of them have."""
 
 from __future__ import annotations
 

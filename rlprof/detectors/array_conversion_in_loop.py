@@ -283,7 +283,7 @@ class _Search(SteadySearch):
         return Range(min(MOST_REMOVABLE_LOW, max(0.0, low)), max(0.0, high))
 
     def _executions_per_step(self, claim: _ConversionTime) -> int:
-        """How many times a step the conversions run, if every place where they are runs once.
+        """Return how many times a step the conversions run, if every place where they are runs once.
 
         A container that is only made for another function's conversion goes without replacement.
         """

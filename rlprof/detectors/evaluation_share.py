@@ -187,7 +187,7 @@ class _Search(SteadySearch):
         )
 
     def _place(self, node: int) -> int:
-        """Where the user's code makes the evaluation whose first frame ``node`` is; else ``NO_PARENT``."""
+        """Return where the user's code makes the evaluation whose first frame ``node`` is; else ``NO_PARENT``."""
         is_remembered = self._place_called(node) in self._remembered
         if self._is_between(node) and not is_remembered:
             return node

@@ -137,7 +137,7 @@ def detect_in_trace(view: TraceView) -> Iterable[DeviceFinding]:
 
 
 def _places(view: TraceView, kernels: Iterable[Row]) -> tuple[TracePlace, ...]:
-    """Where they were launched, those that take longest first."""
+    """Return where they were launched, those that take longest first."""
     by_launch = {kernel.args.correlation: kernel.dur for kernel in kernels}
     calls = [launch for launch in view.trace.calls if launch.args.correlation in by_launch]
     times: dict[CallSite, list[float]] = defaultdict(list)

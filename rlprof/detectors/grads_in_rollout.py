@@ -110,7 +110,7 @@ def _is_taken_beside(profile: Profile) -> bool:
 
 
 class _Search:
-    """Who called a network, and what for."""
+    """Look for the callers of networks, and what they ask them for."""
 
     def __init__(self, profile: Profile) -> None:
         self.graphs = RecordedGraphs(profile)

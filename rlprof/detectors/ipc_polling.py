@@ -118,7 +118,7 @@ def _finding(profile: Profile, found: _Polling) -> Finding:
 
 
 def _loop_of_a_library(profile: Profile, found: _Polling) -> Frame | None:
-    """Where most of the time of the loops is, if that is in a library: no line of the user's can be changed there."""
+    """Return where most of the time of the loops is, if that is in a library: no line of the user's can be changed there."""
     times: dict[Frame, int] = defaultdict(int)
     for node in found.loops:
         times[profile.steady.frame(node)] += profile.steady.self_cost(node).wall_us

@@ -146,7 +146,7 @@ def _imports(start: WorkerStart, profile: Profile) -> Finding:
 
 
 def _import_locations(start: WorkerStart, profile: Profile) -> tuple[Location, ...]:
-    """Where the imports are; of processes that are made again and again where they are started comes first."""
+    """Return where the imports are; of processes that are made again and again where they are started comes first."""
     lines = UserLines.of(profile, profile.start_up)
     imports = lines.locations(_weights(start.nodes, profile.start_up, lines), profile.run.wall_us)
     if not start.remade:
@@ -312,7 +312,7 @@ def _remade(start: WorkerStart, profile: Profile) -> Finding | None:
 
 
 def _kept(start: WorkerStart, profile: Profile) -> str:
-    """How the processes are kept."""
+    """Return how the processes are kept."""
     if _is_loader(start, profile):
         return (
             "Keep the workers of the loader from epoch to epoch: DataLoader(..., persistent_workers=True). "

@@ -58,7 +58,7 @@ _INTERPRETER: Final = "site"
 
 @dataclass(slots=True)
 class _StartUp:
-    """Where start-up time went, on the run's own timeline."""
+    """Start-up time by what it went into, on the run's own timeline."""
 
     modules: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Inclusive time by top-level module as imported from the user's code or the interpreter (µs)."""

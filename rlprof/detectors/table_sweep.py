@@ -214,7 +214,7 @@ def _summed(one: TableSum, known: Mapping[str, Value]) -> _Summed | None:
 
 
 def _states(value: Value, *, of_rows: bool) -> int:
-    """How many values, or rows of values, it holds; 0 for anything else."""
+    """Return how many values, or rows of values, it holds; 0 for anything else."""
     if value.type == _ARRAY:
         shape = value.shape or ()
         return shape[0] if len(shape) == 1 + of_rows else 0

@@ -210,7 +210,7 @@ def _crowd(team: Workload, profile: Profile) -> float:
 
 
 def _left(teams: Collection[Workload], team_us: int, profile: Profile) -> Range:
-    """Where the CPUs bound the run, its CPU time counts; else the time of the critical threads. A team
+    """Return the part that is left. Where the CPUs bound the run, its CPU time counts; else the time of the critical threads. A team
     that sleeps at barriers takes more time than CPU.
     """
     hindered = Range(1.0, 1.0)

@@ -125,7 +125,7 @@ def _of_work(waited_us: float, removable: Range, profile: Profile) -> Iterator[S
 
 
 def _beside(share_us: float, removable: Range, profile: Profile) -> Iterator[Saving]:
-    """Where the steps are made by those that are asked: their waits for work, while another one has it, are what goes."""
+    """Return the waits for work of those that make the steps when they are asked, while another one has it: they are what goes."""
     nodes = frozenset(
         node
         for wait in profile.waits

@@ -38,7 +38,7 @@ _FRAME: Final = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Where in the program a call was made, as far as the trace tells.
+    """The place in the program at which a call was made, as far as the trace tells.
 
     A line is that of the function's ``def``: the profiler records no other.
     """

@@ -1,4 +1,4 @@
-"""Why a device had nothing to do: each moment of it has one cause."""
+"""Causes of a device's having nothing to do: each moment of it has one."""
 
 from __future__ import annotations
 

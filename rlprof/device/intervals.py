@@ -105,7 +105,7 @@ def total(intervals: Iterable[Span]) -> float:
 
 
 class CoveredTime:
-    """How much of any span is inside of disjoint intervals, each question in logarithmic time."""
+    """The part of any span that is inside of disjoint intervals, each question in logarithmic time."""
 
     def __init__(self, intervals: Sequence[Span]) -> None:
         self._starts = [start for start, _ in intervals]

@@ -17,7 +17,7 @@ def places_of(waits: Iterable[SiteWait]) -> tuple[TracePlace, ...]:
 
 
 def places_of_repeats(view: TraceView, repeats: Iterable[Repeat]) -> tuple[TracePlace, ...]:
-    """Where the longest begin."""
+    """Return where the longest begin."""
     shown = sorted(repeats, key=lambda repeat: -repeat.span.length)[:SHOWN_PLACES]
     sites = call_sites(view.trace, [repeat.first for repeat in shown])
     return tuple(

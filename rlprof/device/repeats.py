@@ -67,7 +67,7 @@ def loops_over_tensors(ops: Sequence[Row], least: int) -> Iterator[Repeat]:
 
 
 def _turning(pieces: Sequence[tuple[str, ...]], at: int) -> tuple[int, int]:
-    """How many pieces from ``at`` on are the same again after each period, and that period."""
+    """Return how many pieces from ``at`` on are the same again after each period, and that period."""
     best = (0, 1)
     for period in range(1, _MOST_SELECTS + 1):
         end = at + period

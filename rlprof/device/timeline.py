@@ -1,4 +1,4 @@
-"""When each device worked: the union of its kernels, copies and memsets."""
+"""The spans in which each device worked: the union of its kernels, copies and memsets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DeviceTimeline:
 
     @cached_property
     def measure(self) -> CoveredTime:
-        """How much it works within any span."""
+        """The time that it works within any span."""
         return CoveredTime(self.busy)
 
     @cached_property

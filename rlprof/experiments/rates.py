@@ -50,7 +50,7 @@ class StepTotal(NamedTuple):
 
 
 class Rhythm(NamedTuple):
-    """How a program works."""
+    """The rhythm in which a program works."""
 
     unit_s: float
     """Time between two counts, in the median; between the ends of two long pauses where it works in cycles."""

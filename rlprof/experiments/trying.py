@@ -39,7 +39,7 @@ _UNHEARD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TryEnd:
-    """How a treatment ended."""
+    """The end of a treatment."""
 
     outcome: TryOutcome
     why: str = ""

@@ -72,7 +72,7 @@ NOTHING_TO_TREAT = "a treated run had nothing to treat"
 
 
 def too_few_pairs(pair_s: float, least: int) -> str:
-    """Why a try by runs was not gone on with."""
+    """Return why a try by runs was not gone on with."""
     return (
         f"a pair of runs takes {pair_s:.0f} s, and an interval takes {least}: "
         f"--budget {least * pair_s + 30:.0f}s is enough"

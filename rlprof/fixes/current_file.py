@@ -50,7 +50,7 @@ class CurrentFile:
         return self._hidden == self.recorded
 
     def now(self, lines: range) -> range | None:
-        """Where the recorded ``lines`` are now; None where they are not there as they were."""
+        """Return where the recorded ``lines`` are now; None where they are not there as they were."""
         if self.is_as_recorded:
             return lines
         for block in self._same:

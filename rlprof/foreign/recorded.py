@@ -194,7 +194,7 @@ def _processes(
 
 
 def _start_methods(sums: StackSums) -> dict[int, str]:
-    """How ``multiprocessing`` started a process, where its stacks tell."""
+    """Return how ``multiprocessing`` started a process, where its stacks tell."""
     methods: list[str] = []
     is_pooled: list[bool] = []
     for _, parent, frame in sums.nodes:

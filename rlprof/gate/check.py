@@ -48,7 +48,7 @@ class FileBase(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """How a program is measured, and judged."""
+    """The way in which a program is measured, and judged."""
 
     head: Program
     settings: CheckSettings

@@ -65,7 +65,7 @@ _TERM: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CounterTolerance:
-    """How much more of a counter is still fine."""
+    """The growth of a counter that is still fine."""
 
     name: str
     relative: float | None
@@ -284,7 +284,7 @@ def _slack_of_agreed(counted: _Counted) -> float:
 
 
 def _in_words(counted: _Counted, allowed: float, why: str) -> str:
-    """Why it fails."""
+    """Return why it fails."""
     was, now = (median(counted.comparable(side)) for side in (counted.base, counted.head))
     times = count(now / was) if was else ""
     change = f"{times} times as many" if was else "new"

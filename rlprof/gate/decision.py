@@ -214,7 +214,7 @@ _Measure = Callable[[slice, float], Shift]
 
 
 class _Design(NamedTuple):
-    """How the kinds of checks differ, most of all in words."""
+    """The differences between kinds of checks, most of all in words."""
 
     unit: str
     between: str

@@ -145,7 +145,7 @@ def _verdict_of_counters(
 
 
 def _more(decision: Decision, tell: Tell) -> int:
-    """How many more rounds are wanted after ``decision``."""
+    """Return how many more rounds are wanted after ``decision``."""
     if decision.more:
         why = "slower: once more, to confirm" if decision.is_confirming else "not decided yet"
         tell(f"{why}: {decision.more} more")
@@ -157,7 +157,7 @@ def tell_run(run: MeasuredRun, tell: Tell) -> None:
 
 
 def time_left(runs: Sequence[MeasuredRun], wanted: int) -> str:
-    """How long those to come take, if they take as long as those so far; empty before the first."""
+    """Return how long those to come take, if they take as long as those so far; empty before the first."""
     if not runs:
         return ""
     left_us = 1e6 * fmean(run.wall_s for run in runs) * (wanted - len(runs))

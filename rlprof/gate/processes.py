@@ -271,7 +271,7 @@ def ended_without_a_word(what: str, log: Path) -> MeasureError:
 
 
 def end_with(parent: int) -> None:
-    """When ``parent`` is killed, a training must not train on unseen."""
+    """End with ``parent``: when that is killed, a training must not train on unseen."""
     end_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit(exit_code_of_signal(signal.SIGTERM))

@@ -74,7 +74,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TurnsTaken:
-    """When one run had its turns, up to its end."""
+    """The turns that one run had, up to its end."""
 
     turns: tuple[Turn, ...]
 

@@ -251,7 +251,7 @@ def _of_the_pair(outcome: Outcome, found: Comparison) -> tuple[str, ...]:
 
 
 def _why_no_rate(found: Comparison) -> str:
-    """Why nothing is told per step, without the end of the sentence."""
+    """Return why nothing is told per step, without the end of the sentence."""
     throughputs = found.base.throughput, found.new.throughput
     lacks = [
         f"{side}: {lack}"

@@ -54,7 +54,7 @@ class TorchTrace:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Where the time of a run went: by time, thread and stack. Times in µs.
+    """The time of a run by moment, thread and stack. Times in µs.
 
     At the program's own pace, as everything in a report: what torch's profiler slowed is cut out.
     """

@@ -25,7 +25,7 @@ class IdleCause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TracePlace:
-    """Where in the program something was done, as far as a trace tells."""
+    """The place in the program at which something was done, as far as a trace tells."""
 
     file: str
     line: int

@@ -19,7 +19,7 @@ class TreatmentKind(Enum):
 
 
 class TryOutcome(Enum):
-    """How an experiment ended."""
+    """The end of an experiment."""
 
     MEASURED = "measured"
     NOT_CLEAR = "not-clear"

@@ -33,7 +33,7 @@ NOTHING: Final = Range(0.0, 0.0)
 
 
 class Confidence(Enum):
-    """How sure a price is."""
+    """The certainty of a price."""
 
     TRIED = "tried"
     """The fix, or what it comes to, was switched on and off in turns while the training ran: the price is what was measured."""

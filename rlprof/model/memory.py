@@ -1,4 +1,4 @@
-"""How much memory a run took, how it grew, and where."""
+"""Memory that a run took, its growth, and the lines that it grew at."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TELLING: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class MemoryTrend:
-    """How a level of memory changed over the steady phase."""
+    """The change of a level of memory over the steady phase."""
 
     bytes_per_hour: float
     """The median of the slopes between all pairs of points (Theil-Sen): a few odd points do not

@@ -33,7 +33,7 @@ from rlprof.model.threads import ThreadUse
 
 
 class PhaseKind(Enum):
-    """Where in a run time was spent."""
+    """The part of a run in which time was spent."""
 
     START_UP = "start-up"
     """Imports, process creation and set-up, before a process does its first step."""
@@ -86,7 +86,7 @@ class Drift(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """How fast the run trained."""
+    """The rate at which the run trained."""
 
     unit: str
     """``steps``; ``updates`` where optimizer steps stand in for them; ``iterations`` where only progress bars tell anything;

@@ -238,7 +238,7 @@ class Gauge(NamedTuple):
 
 
 class MemoryGrowth(NamedTuple):
-    """How the resident memory of a process rose and fell over the run, where a node was seen.
+    """The rise and fall of a process's resident memory over the run, while a node was seen.
 
     The clock looks at the process's memory at each tick, so the change since the tick before is
     booked on what ran at the end of it, not on what asked for the memory. Exact is only the sum

@@ -1,1 +1,1 @@
-"""How fast a run trained: its steps, its phases, and where its rate is steady."""
+"""The pace of a run: its steps, its phases, and the part in which its rate is steady."""

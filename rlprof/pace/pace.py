@@ -1,4 +1,4 @@
-"""How fast a run trained: all that a check and a study of scaling ask of its recording."""
+"""The pace of a run: all that a check and a study of scaling ask of its recording."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _MOST_QUEUED = 0.95
 
 @dataclass(frozen=True, slots=True)
 class RunPhases:
-    """Where the run stands in each window, in window numbers."""
+    """The phases of a run, in window numbers."""
 
     start_up: int
     """Windows before the first step or, without steps, before the end of the first imports and the first call of a network."""

@@ -1,4 +1,4 @@
-"""How the rate grows with the number of workers: Amdahl's law and the Universal Scalability Law.
+"""The growth of the rate with the number of workers: Amdahl's law and the Universal Scalability Law.
 
     X(n) = λ n / (1 + σ (n - 1) + κ n (n - 1))
 
@@ -54,7 +54,7 @@ class Law:
         return self.per_worker_sps * workers / self.cost(workers)
 
     def cost(self, workers: float) -> float:
-        """How much longer a step takes a worker among ``workers`` than alone."""
+        """Return how much longer a step takes a worker among ``workers`` than alone."""
         return 1 + self.contention_cost(workers) + self.coherency_cost(workers)
 
     def contention_cost(self, workers: float) -> float:

@@ -65,7 +65,7 @@ class Segment(NamedTuple):
 
 
 def warm_up_length(rates: Sequence[float]) -> int:
-    """How many of the first ``rates`` to leave out as warm-up.
+    """Return how many of the first ``rates`` to leave out as warm-up.
 
     MSER (White 1997, Simulation 69(6)): the truncation that makes the standard error of the mean
     of the rest least. It has no parameter, and did best of 44 rules in automatic use (Hoad,

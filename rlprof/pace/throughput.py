@@ -1,4 +1,4 @@
-"""How fast the run trained, without its start-up and its warm-up."""
+"""The rate at which the run trained, without its start-up and its warm-up."""
 
 from __future__ import annotations
 

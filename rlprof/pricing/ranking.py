@@ -1,4 +1,4 @@
-"""How findings are ranked, whatever they were priced from, and what their fixes come to."""
+"""The ranking of findings, whatever they were priced from, and what their fixes come to."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Sale:
         )
 
     def _seller_of(self, finding: Finding) -> int | None:
-        """Who sold most of the finding's time before it; None where less than half of it was sold."""
+        """Return who sold most of the finding's time before it; None where less than half of it was sold."""
         sellers, tree = self._sellers[finding.phase], self._measures[finding.phase].tree
         sold_us: dict[int, int] = {}
         whole_us = 0

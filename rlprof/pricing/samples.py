@@ -90,7 +90,7 @@ class PriceBasis:
 
     @property
     def samples(self) -> float:
-        """How many samples shares of it rest on, by ``DESIGN_EFFECT``."""
+        """The number of samples that shares of it rest on, by ``DESIGN_EFFECT``."""
         return max(1.0, self.whole_us / max(1.0, self.interval_us)) / DESIGN_EFFECT
 
 
@@ -122,7 +122,7 @@ def without_nodes(profile: Profile, nodes: frozenset[int]) -> Profile:
 
 
 def samples_behind(profile: Profile) -> float:
-    """How many samples the steady prices rest on."""
+    """Return how many samples the steady prices rest on."""
     return profile.critical.wall_us / max(1, profile.critical.sample_interval_us)
 
 

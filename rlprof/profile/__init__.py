@@ -1,1 +1,1 @@
-"""Where the time of a run goes: its samples folded by phase, process and cause."""
+"""The time of a run: its samples folded by phase, process and cause."""

@@ -141,7 +141,7 @@ def wait_graph(
     times: Times,
     roles: Mapping[int, str],
 ) -> tuple[Wait, ...]:
-    """Who waited, and who worked meanwhile; the longest first.
+    """Return who waited, and who worked meanwhile; the longest first.
 
     A wait is for those related processes (or, for waits within a process, its other threads) that
     worked in the same windows: nothing that the sampler sees says more.
@@ -168,7 +168,7 @@ def wait_graph(
 
 
 class _Working:
-    """How much each thread works in each window, polling left out."""
+    """The work of each thread in each window, polling left out."""
 
     def __init__(self, recording: Recording, threads: SteadyThreads, times: Times) -> None:
         self._windows = recording.windows

@@ -105,7 +105,7 @@ def _busiest(steady: Mapping[int, Span], times: Times) -> dict[int, Span]:
 def with_threads_awake(
     critical: CriticalThreads, recording: Recording, threads: SteadyThreads
 ) -> CriticalThreads:
-    """Where a main thread only sleeps, its process works in others: those of them that are near the busiest stand for it."""
+    """Add those that stand for a main thread that only sleeps: the threads of its process that are near the busiest."""
     steady: dict[int, Span] = {}
     for main, span in critical.steady.items():
         process = recording.threads[main].process

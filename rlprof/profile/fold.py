@@ -60,7 +60,7 @@ class NodeSums:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """How much of the run's own time a µs of start-up stands for, in each window."""
+    """The part of the run's own time that a µs of start-up stands for, in each window."""
 
     active: Sequence[float]
     """For work and for reading imports."""

@@ -1,4 +1,4 @@
-"""Whose work stands in for the time that critical threads wait for others.
+"""The threads whose work stands in for the time that critical threads wait for others.
 
 Workers of one role are taken to work side by side, processes of different roles one after the other, as
 far as there is a wait to fill: the heaviest role first. So a logger beside busy workers explains nothing,
@@ -32,7 +32,7 @@ def weigh_helpers(
     threads: SteadyThreads,
     roles: Mapping[int, str],
 ) -> Sequence[float]:
-    """How much the work of each helping thread counts for those that wait for it, by thread id.
+    """Return how much the work of each helping thread counts for those that wait for it, by thread id.
 
     Within a role: eight workers alike count 1/8 each. One that all others wait for counts 1, and those
     that wait with the critical thread for it little: their work held nothing up. In between, the

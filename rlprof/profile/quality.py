@@ -221,7 +221,7 @@ def _drifts(recording: Recording, profile: Profile) -> Note | None:
 
 
 def _rate_beside(profile: Profile, drift: Drift, mark: str) -> str:
-    """Where the steady rate lies beside those of the two thirds; the middle one may be unlike both. Empty where there is none."""
+    """Return where the steady rate lies beside those of the two thirds; the middle one may be unlike both. Empty where there is none."""
     steady = profile.throughput.steady_sps
     if steady is None:
         return ""
@@ -283,7 +283,7 @@ _CHECKS: Final[tuple[Callable[[Recording, Profile], Note | None], ...]] = (
 
 
 def lifetime_us(process: Process, recording: Recording) -> int:
-    """How long the process lived within the recording, which may end before the process does."""
+    """Return how long the process lived within the recording, which may end before the process does."""
     wall = recording.run.wall_us
     end = wall if process.ended_us is None else min(process.ended_us, wall)
     return max(0, end - process.started_us)

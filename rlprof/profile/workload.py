@@ -143,12 +143,12 @@ def mean(values: Iterable[float]) -> float:
 
 
 def enough_of(loads: Collection[Workload]) -> int:
-    """How many of ``loads`` would do if each worked all the time, at least one."""
+    """Return how many of ``loads`` would do if each worked all the time, at least one."""
     return max(1, ceil(sum(load.working for load in loads) - 0.05))
 
 
 def at_a_time(processes: Collection[int], profile: Profile) -> int:
-    """How many of ``processes`` there are at a time in the steady phase: of a worker that died and the one in its place, one.
+    """Return how many of ``processes`` there are at a time in the steady phase: of a worker that died and the one in its place, one.
 
     What overlaps for less than ``LEAST_PRESENT`` of it does not count.
     """

@@ -159,7 +159,7 @@ def _own_environment() -> dict[str, str]:
 
 
 def _fails(request: FloorRequest, runs: Sequence[FloorRun]) -> str:
-    """Why the test fails, in words; empty where it does not.
+    """Return why the test fails, in words; empty where it does not.
 
     Raises :class:`MeasureError` where other tests may be why.
     """

@@ -1,4 +1,4 @@
-"""Where agents announce their processes: a socket, and the handshakes that wait on it."""
+"""The server to which agents announce their processes: a socket, and the handshakes that wait on it."""
 
 from __future__ import annotations
 

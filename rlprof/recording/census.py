@@ -1,4 +1,4 @@
-"""Who belongs to the run: every Python process of the tree, how it came to be, and its fate."""
+"""The processes of a run: every Python process of the tree, how it came to be, and its fate."""
 
 from __future__ import annotations
 

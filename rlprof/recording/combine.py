@@ -144,7 +144,7 @@ def _busy_weights(seen: ThreadWindow, torn_node: int, unseen_node: int) -> Mappi
 
 
 def _waits_for_cpu(seen: ThreadWindow, ran: Mapping[int, int], busy_us: int) -> dict[int, float]:
-    """Where a thread waits for a CPU: where the clock sees it busy for longer than it ran by the eye.
+    """Tell whether a thread waits for a CPU: the clock sees it busy for longer than it ran by the eye.
 
     Torn stacks are those of running code.
     """

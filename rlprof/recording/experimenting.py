@@ -47,7 +47,7 @@ class AgentOfProcess(NamedTuple):
 
 
 class Experimenter(Protocol):
-    """Who experiments with a run."""
+    """One who experiments with a run."""
 
     def turn(self, bench: Bench) -> float:
         """Do what is due, and return after how many seconds to be called again. Called from the recorder's loop, so it must not wait."""

@@ -53,7 +53,7 @@ MOST_LEAVING = 32
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a recorded run ended."""
+    """The end of a recorded run."""
 
     exit_code: int
     """The target's own; 128+n for signal n."""

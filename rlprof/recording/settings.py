@@ -24,7 +24,7 @@ DEFAULT_TORCH_STEPS: Final = 10
 
 
 class TorchWindowPolicy(Enum):
-    """When to take windows of torch's profiler."""
+    """The time for windows of torch's profiler."""
 
     OFF = "off"
     """Never, and nothing of torch is touched."""

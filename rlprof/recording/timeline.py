@@ -31,7 +31,7 @@ MAX_SAMPLE_ROWS = 120_000
 
 
 def window_length_us(elapsed_us: int) -> int:
-    """How long the window that begins at ``elapsed_us`` should be; never more than a second,
+    """Return how long the window that begins at ``elapsed_us`` should be; never more than a second,
     since a killed rlprof loses the window at hand.
     """
     if elapsed_us < FINEST_US:

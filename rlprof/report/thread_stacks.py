@@ -1,4 +1,4 @@
-"""Where the time of each thread went, stack by stack: what the exports write, each in its own words."""
+"""The time of each thread, stack by stack: what the exports write, each in its own words."""
 
 from __future__ import annotations
 

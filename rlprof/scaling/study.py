@@ -148,7 +148,7 @@ def _shared(usl: Fit | None, best: Rung, last: Rung) -> str:
 
 
 def named_peak(peak: float, most: int) -> str:
-    """Where a law expects the highest rate, if at most ``most`` workers were run; empty where that is too far out to say."""
+    """Return where a law expects the highest rate, if at most ``most`` workers were run; empty where that is too far out to say."""
     if peak > FURTHEST_PEAK * most:
         return ""
     beyond = ", more than were run" if round(peak) > most else ""

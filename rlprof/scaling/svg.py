@@ -53,7 +53,7 @@ text { fill: var(--ink); }
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """Where a pair of values lies in the picture."""
+    """The place of a pair of values in the picture."""
 
     most_workers: float
     most_sps: float

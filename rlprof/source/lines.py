@@ -153,7 +153,7 @@ class UserLines:
         return self.module(self.tree.frame(node).file) is not None
 
     def line(self, node: int) -> Line:
-        """Where ``node`` is, by the function that a reader would name."""
+        """Return where ``node`` is, by the function that a reader would name."""
         frame = self.tree.frame(node)
         return Line(frame.file, frame.line, self._function(frame))
 

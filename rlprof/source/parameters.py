@@ -25,7 +25,7 @@ _MOST_PRODUCTS: Final = 3
 
 
 class _Source(IntEnum):
-    """Where a value was read, the one that holds over the others first."""
+    """The source that a value was read in, the one that holds over the others first."""
 
     CALL = 0
     """``ReplayBuffer(capacity=50_000)``, and ``draw(24)`` of the file's own ``def draw(k)``."""

@@ -38,7 +38,7 @@ def step_work(state: Value) -> int:
 
 
 class Touch(IntEnum):
-    """How a state comes from one step to the next."""
+    """The way of a state from one step to the next."""
 
     NONE = 0
     """It is no state of the step before."""

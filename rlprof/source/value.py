@@ -78,7 +78,7 @@ class Value:
 
     @property
     def shapes_of_one_rank(self) -> int:
-        """How many different shapes an array, or the first one in a container, was seen to have with as many dimensions."""
+        """The number of different shapes that an array, or the first one in a container, was seen to have with as many dimensions."""
         prefix = "" if self.is_array else "first."
         shapes = {shape for look in self._seen if (shape := shape_of(look.fields, prefix))}
         return max(Counter(map(len, shapes)).values(), default=0)
@@ -117,7 +117,7 @@ class Value:
 
     @property
     def file(self) -> str:
-        """Where the function, or the class of the object, is defined."""
+        """The file in which the function, or the class of the object, is defined."""
         return self.fields.get("file", "")
 
     @property
@@ -276,7 +276,7 @@ class Value:
 
     @property
     def numbers_of_first(self) -> int | None:
-        """How many numbers the first element of a container is, where that is an array of numpy's."""
+        """The number of numbers that the first element of a container is, where that is an array of numpy's."""
         shape = shape_of(self.fields, "first.") if self.items in _ARRAYS else None
         return None if shape is None else prod(shape)
 
@@ -297,7 +297,7 @@ class Value:
 
     @property
     def numbers(self) -> int | None:
-        """How many numbers it is; None for what is neither a number nor an array or a list of them."""
+        """The number of numbers that it is; None for what is neither a number nor an array or a list of them."""
         if is_number(self.type):
             return 1
         if self.shape is not None:

@@ -1,4 +1,4 @@
-"""Whose code a frame is: yours, a library's, the standard library's or the runtime's."""
+"""The origin of a frame's code: yours, a library's, the standard library's or the runtime's."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class LineTime:
 
     @property
     def place(self) -> str:
-        """Where most of it is, in short."""
+        """The place of most of it, in short."""
         return short_place(self.heaviest)
 
     @property
@@ -256,7 +256,7 @@ class LoopTime:
 
     @property
     def place(self) -> str:
-        """Where the heaviest loop begins, in short."""
+        """The first line of the heaviest loop, in short."""
         return short_place(Line(self.time.heaviest.file, self.heaviest.line, ""))
 
     def nodes(self, *, of_numbers: bool) -> frozenset[int]:

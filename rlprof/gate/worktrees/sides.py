@@ -214,7 +214,7 @@ def moved(word: str, root: Path, side: Path) -> str:
 
 
 def place_below(path: str, root: Path) -> Path | None:
-    """Where below ``root`` the absolute ``path`` leads, through links too, from there; None elsewhere.
+    """Return where below ``root`` the absolute ``path`` leads, through links too, from there; None elsewhere.
 
     Links inside of ``root`` are not followed: each side has its own.
     """

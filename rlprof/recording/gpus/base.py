@@ -50,7 +50,7 @@ class GpuLibrary(Protocol):
 
     @property
     def driver(self) -> str:
-        """Whose driver, and its version."""
+        """The maker of the driver, and its version."""
 
     @property
     def gpus(self) -> Mapping[int, GpuFacts]:

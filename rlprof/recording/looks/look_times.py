@@ -1,4 +1,4 @@
-"""When samplers are read, and when the process tree is looked through: less often once a run has settled."""
+"""The times at which samplers are read, and the process tree is looked through: less often once a run has settled."""
 
 from __future__ import annotations
 

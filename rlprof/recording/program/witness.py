@@ -22,7 +22,7 @@ kind may count as the group's."""
 
 
 class Sender(Enum):
-    """Who sent a signal to our group; the value is the witness's answer."""
+    """The sender of a signal to our group; the value is the witness's answer."""
 
     PROCESS = b"p"
     KERNEL = b"k"

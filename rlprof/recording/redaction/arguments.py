@@ -294,7 +294,7 @@ def _string(text: str, start: int) -> Span | None:
 
 
 def _closing_quote(text: str, start: int, quote: str, escapes: int) -> int | None:
-    """Where the string ends whose inside begins at ``start``, and whose quotes have so many backslashes before them."""
+    """Return where the string ends whose inside begins at ``start``, and whose quotes have so many backslashes before them."""
     # With n backslashes before the quotes of a string those inside have 2n + 1.
     ends = (
         places[after]

@@ -1,4 +1,4 @@
-"""Where the insides of strings and comments lie in a source: what can be changed and leave every other token as it is.
+"""The insides of strings and comments in a source: what can be changed and leave every other token as it is.
 
 Read by hand, since ``ast`` tells of an f-string before Python 3.12 no more than where all of it begins and ends.
 """

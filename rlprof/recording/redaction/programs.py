@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 
 class _PasswordArguments(NamedTuple):
-    """How a program is given a password."""
+    """The ways in which a program is given a password."""
 
     joined: re.Pattern[str]
     """An argument that holds it."""

@@ -192,7 +192,7 @@ class AustinProcess:
             self.reader.finish()
 
     def exit_meaning(self) -> str:
-        """Why austin ended, as the second half of a sentence."""
+        """Return why austin ended, as the second half of a sentence."""
         try:
             code = self.process.wait(timeout=END_S)
         except subprocess.TimeoutExpired:

@@ -68,9 +68,9 @@ class Clock:
         self._insets = sorted(insets)
 
     def start(self, us: float) -> int:
-        """When that which begins at ``us`` begins: after what is put in at that moment."""
+        """Return when that which begins at ``us`` begins: after what is put in at that moment."""
         return round(us) + sum(inset.length_us for inset in self._insets if inset.at_us <= us)
 
     def end(self, us: float) -> int:
-        """When that which ends at ``us`` ends: before what is put in at that moment."""
+        """Return when that which ends at ``us`` ends: before what is put in at that moment."""
         return round(us) + sum(inset.length_us for inset in self._insets if inset.at_us < us)

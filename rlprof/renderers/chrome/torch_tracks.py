@@ -74,7 +74,7 @@ def read_windows(traces: Iterable[TorchTrace]) -> tuple[list[DrawnWindow], list[
 
 
 def placed_windows(report: Report, windows: Sequence[DrawnWindow]) -> tuple[list[Placed], Clock]:
-    """Where each window goes, and the clock with room for them.
+    """Return where each window goes, and the clock with room for them.
 
     Where the report leaves out the time of its windows, they are put in again at the moment at which they
     were cut out; those of one moment as far apart as they were.

@@ -179,7 +179,7 @@ def _ends(edge: Edge) -> tuple[int, int]:
 
 
 def _reach(edge: Edge, names: int) -> float:
-    """How far to the right an arc is drawn: the longer the farther, and upwards farther than down."""
+    """Return how far to the right an arc is drawn: the longer the farther, and upwards farther than down."""
     far = abs(edge.end - edge.start) / max(1, names - 1)
     return round(
         _NEAREST + (_DEEPEST - _NEAREST) * far + (_UPWARDS if edge.end < edge.start else 0), 1

@@ -292,7 +292,7 @@ def rate_of_runs(sps: Interval, runs: int, timed: Timed) -> str:
 
 
 def lack_of_rate(throughput: Throughput) -> str:
-    """Why a run has no steady rate, in a few words; empty when it has one."""
+    """Return why a run has no steady rate, in a few words; empty when it has one."""
     if throughput.steady_sps is not None:
         return ""
     if throughput.unit == "none":

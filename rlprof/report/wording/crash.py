@@ -11,7 +11,7 @@ from rlprof.report import wording
 
 
 def bad_end(report: Report) -> str:
-    """How the run ended badly, or hung; empty for one that did neither."""
+    """Return how the run ended badly, or hung; empty for one that did neither."""
     told = []
     if report.crash is not None:
         told.append(crash_line(report.crash, report.run.wall_us))

@@ -88,6 +88,6 @@ def measured_times(priced: PricedFinding) -> str:
 
 
 def as_times(saved: float) -> str:
-    """How many times as fast, where so much of the time was measured to go: ``1.66``, ``1 245``."""
+    """Return how many times as fast, where so much of the time was measured to go: ``1.66``, ``1 245``."""
     times = times_as_fast(saved)
     return f"{times:.2f}" if times < 100 else wording.count(times)

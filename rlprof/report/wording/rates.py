@@ -1,4 +1,4 @@
-"""Why a run has no steps per second, and what to do about it, in words."""
+"""The reason why a run has no steps per second, and what to do about it, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run went beside its findings, in words: what every report says of it."""
+"""A run beside its findings, in words: what every report says of it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def run_facts(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _of_evaluations(report: Report) -> str:
-    """How many of the steady steps are not the training's, where that is a good part."""
+    """Return how many of the steady steps are not the training's, where that is a good part."""
     shares = [
         entry.finding.counted_share.median
         for entry in (*report.findings, *report.also_seen)
@@ -230,7 +230,7 @@ def _overhead(report: Report) -> str:
 
 
 def parts_of_the_time(report: Report) -> list[Component]:
-    """Where the time goes, the largest part first: all of it, so what is too little to show is told with the rest. Nothing
+    """Return where the time goes, the largest part first: all of it, so what is too little to show is told with the rest. Nothing
     where all is one part.
     """
     parts = [row for row in report.components if not row.is_marked]
@@ -280,7 +280,7 @@ def about_the_parts(report: Report) -> str:
 
 
 def wait_lines(report: Report) -> list[tuple[str, str, str]]:
-    """Who waits, how long in what, and for whom, the longest first; processes of one role are one line."""
+    """Return who waits, how long in what, and for whom, the longest first; processes of one role are one line."""
     alike: dict[tuple[str, str, str], list[WaitRow]] = {}
     for row in report.waits:
         alike.setdefault((row.role, row.thread, row.kind), []).append(row)
@@ -297,7 +297,7 @@ def wait_lines(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _names(groups: Sequence[Sequence[WaitRow]]) -> list[str]:
-    """Who waits in each group; with the numbers of the threads where others have the same name."""
+    """Return who waits in each group; with the numbers of the threads where others have the same name."""
     tids: dict[str, set[tuple[int, ...]]] = {}
     for rows in groups:
         tids.setdefault(_who(rows), set()).add(tuple(row.tid for row in rows))

@@ -352,7 +352,7 @@ class StackProbe:
 
 
 def _full_collections() -> int:
-    """How often the oldest generation was collected, with all others."""
+    """Return how often the oldest generation was collected, with all others."""
     collections: int = gc.get_stats()[2]["collections"]
     return collections
 

@@ -1,4 +1,4 @@
-"""Where the program reads tensors on the host, counted in memory shared with the recorder."""
+"""Places where the program reads tensors on the host, counted in memory shared with the recorder."""
 
 from __future__ import annotations
 

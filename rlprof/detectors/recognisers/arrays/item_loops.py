@@ -301,7 +301,7 @@ def _through(source: ast.expr, function: Function | None) -> ast.expr:
 
 
 def _turns_of(source: ast.expr, length: int) -> int:
-    """How many turns a loop takes through what is ``length`` long: half of them, on the whole, where each pair is taken once; 0 where nobody
+    """Return how many turns a loop takes through what is ``length`` long: half of them, on the whole, where each pair is taken once; 0 where nobody
     knows how much of it is taken.
     """
     match source:
@@ -315,7 +315,7 @@ def _turns_of(source: ast.expr, length: int) -> int:
 
 
 def _taken(lower: ast.expr | None, upper: ast.expr | None, length: int) -> int:
-    """How much is taken of what is ``length`` long: ``items[:8]``, ``items[-8:]``, and ``items[i + 1 :]`` in a loop over ``i``."""
+    """Return how much is taken of what is ``length`` long: ``items[:8]``, ``items[-8:]``, and ``items[i + 1 :]`` in a loop over ``i``."""
     match lower, upper:
         case None, ast.Constant(value=int(most)):
             return min(most, length)
@@ -329,7 +329,7 @@ def _taken(lower: ast.expr | None, upper: ast.expr | None, length: int) -> int:
 
 
 def _length(source: ast.expr, known: Mapping[str, Value]) -> int:
-    """How many turns there are, at least; 0 where nobody has seen that."""
+    """Return how many turns there are, at least; 0 where nobody has seen that."""
     value = value_of(source, known)
     if value is not None:
         return value.shape[0] if value.shape else value.length or 0

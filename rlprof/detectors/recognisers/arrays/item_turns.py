@@ -204,7 +204,7 @@ def _work(
     known: Mapping[str, Value],
     module: SourceModule,
 ) -> int:
-    """How many operations in C a turn's work comes to: a function of numpy's that is written in Python counts for more than a few."""
+    """Return how many operations in C a turn's work comes to: a function of numpy's that is written in Python counts for more than a few."""
     names = set(items)
     total = 0
     computes = False

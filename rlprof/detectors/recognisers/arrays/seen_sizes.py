@@ -97,7 +97,7 @@ def calls_by_size(
 def _called_numbers(
     call: ast.Call, name: str, known: Mapping[str, Value], module: SourceModule | None
 ) -> int | None:
-    """How many numbers a function of numpy works on: those it makes, or is given in its first argument, or in another one that was seen to have
+    """Return how many numbers a function of numpy works on: those it makes, or is given in its first argument, or in another one that was seen to have
     more; None where the first was not seen, or where it makes more than was seen.
     """
     if name in OF_SHAPE | _OF_BOUNDS:
@@ -114,7 +114,7 @@ def _called_numbers(
 
 
 def _size_of_draw(call: ast.Call, name: str) -> ast.expr | None:
-    """How many numbers are to be drawn at random, where the call says it."""
+    """Return how many numbers are to be drawn at random, where the call says it."""
     if name not in DRAWS:
         return None
     bounds = 1 if name == "choice" else 2
@@ -163,7 +163,7 @@ def _is_an_item(expression: ast.expr, known: Mapping[str, Value]) -> bool:
 def _seen_numbers(
     expression: ast.expr, known: Mapping[str, Value], module: SourceModule | None
 ) -> int | None:
-    """How many numbers an expression is at most; None where something in it was not seen."""
+    """Return how many numbers an expression is at most; None where something in it was not seen."""
     value = value_of(expression, known)
     if value is not None:
         return value.numbers
@@ -198,7 +198,7 @@ def _seen_numbers(
 def _items_of(
     container: ast.expr, known: Mapping[str, Value], module: SourceModule | None
 ) -> int | None:
-    """How many numbers each item of a table is whose items are made when they are first asked for; None for any other container, and where an
+    """Return how many numbers each item of a table is whose items are made when they are first asked for; None for any other container, and where an
     item is put there by hand, which need not be like the others.
     """
     value = value_of(container, known)

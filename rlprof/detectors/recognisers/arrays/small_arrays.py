@@ -85,7 +85,7 @@ _FILLS: Final = frozenset({"append", "extend", "insert"})
 
 
 class _Size:
-    """How many numbers an expression is, as far as the text is sure."""
+    """The number of numbers that an expression is, as far as the text is sure."""
 
     NUMBER: Final = "number"
     FEW: Final = "few"

@@ -274,7 +274,7 @@ def _sorted_for_a_part(statement: Statement) -> Iterator[tuple[ast.expr, int, in
 
 
 def _count_from_an_end(part: ast.expr) -> ast.expr | None:
-    """How many are picked from either end, as it is written; None for what picks others."""
+    """Return how many are picked from either end, as it is written; None for what picks others."""
     match part:
         case ast.Constant(value=0) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
             return ast.Constant(1)

@@ -120,7 +120,7 @@ class SameInputs(SteadySearch):
         return [group for key, group in found.items() if key not in refused]
 
     def place(self, node: int, work: PureWork) -> Line:
-        """Where a function is called, if that is a line of the user's; else where the work is."""
+        """Return where a function is called, if that is a line of the user's; else where the work is."""
         caller = self.lines.owner(self.tree.nodes[node].parent)
         return self.lines.line(caller if work.pure.function and caller != NO_PARENT else node)
 

@@ -89,7 +89,7 @@ def searched_places(profile: Profile) -> Iterable[Finding]:
 
 
 def _weights(values: Values, file: str, found: RunningSum) -> int | None:
-    """How many there are; None where nobody has looked."""
+    """Return how many there are; None where nobody has looked."""
     seen = values.between(file, range(found.line, found.last_line + 1)).get(found.container)
     return None if seen is None else seen.numbers
 

@@ -296,7 +296,7 @@ class SlowCalls(SteadySearch):
         )
 
     def _caller(self, top: int, through: str = "") -> int:
-        """Who calls it, but for what a library has generated in between, and files of it that match ``through``."""
+        """Return who calls it, but for what a library has generated in between, and files of it that match ``through``."""
         owner = self.tree.nodes[top].parent
         while owner != NO_PARENT and _is_between(self.tree.frame(owner).file, through):
             owner = self.tree.nodes[owner].parent

@@ -32,7 +32,7 @@ _WEIGHTS: Final = ("Parameter", "torch.nn.parameter.Parameter")
 
 
 class TurnCount(NamedTuple):
-    """How often a loop, or loops in each other, call what is the same in each turn."""
+    """The number of times that a loop, or loops in each other, call what is the same in each turn."""
 
     least: int
     is_exact: bool

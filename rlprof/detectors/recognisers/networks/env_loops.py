@@ -179,7 +179,7 @@ def _gone_through(node: ast.For | Comprehension, known: Mapping[str, Value]) -> 
 
 
 def _length(value: Value) -> int | None:
-    """How many arrays or objects it has; None for numbers and networks."""
+    """Return how many arrays or objects it has; None for numbers and networks."""
     rows = value.shape[0] if value.shape is not None and len(value.shape) > 1 else 0
     if value.is_container and value.holds_objects:
         rows = value.length or 0
@@ -280,7 +280,7 @@ def asks_a_policy(call: ast.Call) -> bool:
 
 
 def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | None:
-    """How many environments the loop goes over, where it was seen, or the program's text or command tells."""
+    """Return how many environments the loop goes over, where it was seen, or the program's text or command tells."""
     if loop.length is not None:
         return loop.length
     for node in calls_in(loop.iterable):
@@ -304,7 +304,7 @@ def environments_in(loop: EnvLoop, text: str, parameters: Parameters) -> int | N
 def rows_of_each(
     module: SourceModule | None, line: int, loops: Sequence[EnvLoop], parameters: Parameters
 ) -> int:
-    """How many rows of each environment are asked for at ``line``, as for several agents: the turns of the loops within ``loops``, by whose
+    """Return how many rows of each environment are asked for at ``line``, as for several agents: the turns of the loops within ``loops``, by whose
     counters the line is told what to ask for, and that step nothing.
     """
     statement = module.statement_at(line) if module is not None else None

@@ -1,4 +1,4 @@
-"""Where a network is asked for one row, as values tell, and where its answer is worked on."""
+"""Lines that ask a network for one row, as values tell, and those that work on its answer."""
 
 from __future__ import annotations
 

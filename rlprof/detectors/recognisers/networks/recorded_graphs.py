@@ -36,7 +36,7 @@ _SWITCHES: Final = re.compile(r"no_grad|inference_mode|set_grad_enabled")
 
 
 class RecordedGraphs(SteadySearch):
-    """Where gradients are on, as far as stacks and sources tell."""
+    """The calls of networks for which gradients are on, as far as stacks and sources tell."""
 
     def calls(self) -> Iterator[int]:
         """Yield the nodes of calls of networks, but for those within others."""

@@ -35,7 +35,7 @@ _STATE: Final = frozenset({"state_dict", "keys", "items"})
 
 
 class MovedBy(Enum):
-    """How each parameter is moved."""
+    """The way in which each parameter is moved."""
 
     SUM = "sum"
     """Tensors are made in between: ``tau * source``."""

@@ -1,4 +1,4 @@
-"""Where a program tells how it is doing, or keeps what it does: log records, prints, metrics, progress bars, rows, files.
+"""A program's word on how it is doing, and what it keeps of that: log records, prints, metrics, progress bars, rows, files.
 
 Library code by its file and function, records of ``logging`` only where one was emitted, and the
 user's own lines for what is written in C (``print``, ``writerow``, ``flush``).

@@ -155,7 +155,7 @@ def _in_fewer_workers(crews: Sequence[CrewWork], profile: Profile, workers: int)
 
 
 def _at_a_time(parts: CrewWork, profile: Profile) -> int:
-    """How many workers there are, of which some may have been replaced."""
+    """Return how many workers there are, of which some may have been replaced."""
     return at_a_time([servant.process for servant in parts.crew.servants], profile)
 
 
@@ -180,7 +180,7 @@ def _bounded(left: Range, workers: int, crews: Sequence[CrewWork], profile: Prof
 
 
 def crowding(load: HostLoad, length_us: int) -> Range:
-    """How many times longer one thread takes because of others than the run on the same host.
+    """Return how many times longer one thread takes because of others than the run on the same host.
 
     Fair shares: *k* threads that want a core among *f* foreign ones get ``cores * k / (k + f)``.
     Never more than what the run itself queued for: cores may also have been free. The low is half of

@@ -1,4 +1,4 @@
-"""Where a run hands a model's weights from one process to another, or loads them again at each step, and what that takes."""
+"""Lines by which a run hands a model's weights from one process to another, or loads them again at each step, and what that takes."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class WorkerStart:
 
     @property
     def rounds(self) -> float:
-        """How often the whole set was made."""
+        """The number of times that the whole set was made."""
         return len(self.processes) / self.at_once if self.at_once else 0.0
 
     @property
@@ -107,7 +107,7 @@ def seen_to_its_end(profile: Profile) -> bool:
 
 
 def _usually_alive(processes: Iterable[Process], end_us: int) -> int:
-    """How many live side by side, as one of them sees it on average.
+    """Return how many live side by side, as one of them sees it on average.
 
     Not the most at any time: an old pool may still be ending while the next is made.
     """

@@ -34,12 +34,12 @@ def are_affordable() -> bool:
 
 
 def _too_dear() -> float:
-    """How many times as much time as they may all looks have taken."""
+    """Return how many times as much time as they may all looks have taken."""
     return _spent[0] / (_AT_FIRST_NS + _PART * (time.perf_counter_ns() - _spent[1]))
 
 
 class LookPlan:
-    """How many calls of one mark there are from one look to the next."""
+    """The number of calls of one mark from one look to the next."""
 
     __slots__ = ("_alike", "_drawn", "last_ns", "until")
 

@@ -158,7 +158,7 @@ def _with_units(lines: bytes, at: int, units: int) -> bytes:
 
 
 def _end_of(lines: bytes, index: int) -> int:
-    """Where the entry ends that begins there."""
+    """Return where the entry ends that begins there."""
     index += 1
     while index < len(lines) and not lines[index] & _ENTRY:
         index += 1

@@ -33,7 +33,7 @@ def count_starts(module: ModuleType) -> None:
 
 
 def count_subprocesses(module: ModuleType) -> None:
-    """Where ``subprocess`` has fork and exec done: that of a missing program is no error there, but later."""
+    """Count them where ``subprocess`` has fork and exec done: that of a missing program is no error there, but later."""
     ours = _count_fork_exec()
     if hasattr(module, "_fork_exec"):  # From Python 3.11 on it has a name of its own for it.
         aside.Replaced(module, "_fork_exec", ours)
