@@ -18,7 +18,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     gymnasium_envs,
     stable_baselines3_envs,
 )
-from rlprof.agent.inject.rlprof_agent.counted.ticks import is_unclear, share_of
+from rlprof.agent.inject.rlprof_agent.counted.ticks import is_unclear, shares_of
 
 THREADS, STEPS = 4, 50_000
 
@@ -159,8 +159,26 @@ def of_period(period: int, calls: int, first: int = 0) -> list[bool]:
     ],
 )
 def test_what_a_row_of_calls_tells(row, share, is_clear):
-    assert share_of(row) == pytest.approx(share)
+    assert dict(shares_of(row, bool)).get(True, 0.0) == pytest.approx(share)
     assert is_unclear(row) is not is_clear
+
+
+@pytest.mark.parametrize(
+    ("row", "shares"),
+    [
+        ("ab" * 16, {"a": 1 / 2, "b": 1 / 2}),
+        ("aab" * 11, {"a": 2 / 3, "b": 1 / 3}),
+        ("a" * 20 + "b" * 12, {"b": 1.0}),
+        ("ab" + "a" * 14 + "b" + "a" * 15, {"a": 30 / 32, "b": 2 / 32}),
+        # Two wrappers of one class around each: one call of two counts.
+        ("a-b-" * 8, {"a": 1 / 4, "b": 1 / 4}),
+        ("a" * 20 + "-" * 12, {}),
+    ],
+)
+def test_what_a_row_of_several_kinds_tells(row, shares):
+    told = dict(shares_of(list(row), lambda kind: kind != "-"))
+
+    assert told == pytest.approx(shares)
 
 
 def test_new_functions_count_though_many_others_live(library, monkeypatch):
@@ -275,15 +293,33 @@ def test_parts_of_a_program_that_step_in_other_ways_are_no_mixture(library):
     """A training of some thousand steps, an evaluation in a vector environment, and so on, each longer than a turn."""
     env, evaluated = library.Env(), library.VectorEnv(*[library.Env() for _ in range(4)])
     for _ in range(20):
-        turns.turn(0)
-        for _ in range(STEPS // 10):
+        for step in range(STEPS // 10):
+            if step % 700 == 400:
+                turns.turn(0)
             env.step(0)
-        turns.turn(0)
-        for _ in range(100):
+        for step in range(100):
+            if step == 50:
+                turns.turn(0)
             evaluated.step(0)
 
     assert counts() == pytest.approx(
         {"steps:gymnasium.env": 2 * STEPS, "steps:gymnasium.vector": 8_000}, rel=0.05
+    )
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_vector_environments_of_two_sizes_take_turns(library, rounds):
+    """A light one beside a heavy one is what a turn always meets next."""
+    heavy, light = (library.VectorEnv(*[library.Env() for _ in range(n)]) for n in (32, 2))
+    for step in range(STEPS // 10):
+        heavy.step(0)
+        if step % 50 == 0:
+            turns.turn(0)
+        for _ in range(rounds):
+            light.step(0)
+
+    assert counts() == pytest.approx(
+        {"steps:gymnasium.vector": STEPS // 10 * (32 + 2 * rounds)}, rel=0.02
     )
 
 

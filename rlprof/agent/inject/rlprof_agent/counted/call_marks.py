@@ -1,9 +1,9 @@
 """Calls of the program's functions, counted by a mark in the code of each (:mod:`marked_code`).
 
 A mark goes through an iterator at each call, and looks at one call of many, once in some milliseconds: whether it is made by another one that counts,
-and what it counts for. All calls since the last look are taken to be of that kind. Where a look finds another kind than the one before, a row of
-calls is looked at one by one: of a class of wrappers that stand in each other one call of two or three is the outermost, and that is their share
-from there on.
+and what it counts for. All calls since the last look are taken to be of that kind. Where a look finds another kind than the one before, half of the calls
+in between are taken to be of each, and a row of calls is looked at one by one: of a class of wrappers that stand in each other one call of two or three
+is the outermost, of two vector environments that take turns each makes half of the calls, and these are their shares from there on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..real import time
 from . import look_plan
 from .look_plan import LookPlan
 from .marked_code import CO_GENERATORS, marked, value_of
-from .ticks import MOST, SPARE, TICKS, Ticks, is_unclear, share_of
+from .ticks import MOST, SPARE, TICKS, Ticks, is_unclear, shares_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -70,14 +70,13 @@ class CallMark:
         "_functions",
         "_is_packed",
         "_left",
-        "_owed",
+        "_parts",
         "_plan",
         "_reckoned",
         "_row",
         "_row_ns",
-        "_said",
-        "_share",
         "_ticks",
+        "_unsaid",
         "code",
         "counter",
         "is_known",
@@ -93,12 +92,12 @@ class CallMark:
         self.kind = kind
         self._functions: set[Any] = set()
         """Weak references."""
-        self._said: Told = (counter, 1)
-        """Counter and number that the last look has told of a call that counts."""
-        self._share, self._owed = 0.0, 0.0
-        """Part of the calls that count, and a part of a step."""
-        self._row: list[bool] = []
-        """For each of the row that is looked at: True if it counts."""
+        self._parts: list[_Part] = []
+        """The kinds of calls that count, by the last looks."""
+        self._unsaid = 0
+        """Calls up to a turn, of which the look after it tells the kind."""
+        self._row: list[Told] = []
+        """The kind of each of the row that is looked at."""
         self._left = _ROW
         """Calls of it to come."""
         self.is_known, self._is_packed = False, not own.co_argcount
@@ -153,39 +152,46 @@ class CallMark:
                 self._add(used)
                 return
             told = self.kind(frame, stepped)
-            counts = told is not NOT_AT_ALL
             if not self.is_known:
-                self.is_known, self._share = True, float(counts)
+                self.is_known, self._parts = True, _parts([(told, 1.0)])
                 _called.append(self)
             if self._left > 0:
-                self._look_in_a_row(told, counts, used)
+                self._look_in_a_row(told, used)
             else:
-                self._look_at_one(told, counts, used)
+                self._look_at_one(told, self._take_unsaid() + used)
             if _are_quiet[0] and is_one_on():
                 self._be_quiet()
                 self._wait()
             look_plan.spend(time.perf_counter_ns() - begun_ns)
-        except RecursionError:
-            pass  # There is no room left for a look, nor for another call.
+        except RecursionError as error:
+            # There is no room left for a look, nor for another call; unless a handler of the program's has raised it.
+            try:
+                foreign_errors.pass_on(error)
+            except RecursionError as again:
+                if again is error:
+                    raise
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
     def add_what_is_left(self) -> None:
         """Count the calls since the last look."""
-        self._add(self._reckon())
+        self._add(self._take_unsaid() + self._reckon())
 
     def turn(self) -> None:
-        """Count them, and look at the next call: it may be of another part of the program, whose calls take longer."""
-        used = self._reckon()
-        if used > 0:
-            self._add(used)
-            if self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
-                self._plan.until = 1
-                self._wait()
+        """Look at the next call, which tells of those since the last look: it may be of another part of the program, whose calls take longer."""
+        used, waited = self._reckon(), self._take_unsaid()
+        if used > 0 and self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
+            self._unsaid = used
+            self._plan.until = 1
+            self._wait()
+        else:
+            waited += used
+        self._add(waited)
 
     def forget_what_is_left(self) -> None:
         """In a forked child: it is the parent's."""
         self._reckon()
+        self._unsaid = 0
 
     def be_quiet(self, is_quiet: bool) -> None:
         """Look as rarely as can be, or as often as before."""
@@ -203,32 +209,32 @@ class CallMark:
     def _be_quiet(self) -> None:
         self._left, self._row, self._plan.until = 0, [], MOST
 
-    def _look_in_a_row(self, told: Told, counts: bool, used: int) -> None:
+    def _look_in_a_row(self, told: Told, used: int) -> None:
         row = self._row
-        row.append(counts)
+        row.append(told)
         self._left = self._left - 1 if look_plan.are_affordable() else 0
-        if counts:
-            self._said = told
-            counter, each = told
+        counter, each = told
+        if counter is not None:
             counter.add(used * each)
         if self._left == 0:
             if len(row) < _LONGEST_ROW and is_unclear(row) and look_plan.are_affordable():
                 self._left = len(row)
                 return
-            self._share = share_of(row)
+            self._parts = _parts(shares_of(row, _is_counted))
             self._row = []
 
-    def _look_at_one(self, told: Told, counts: bool, used: int) -> None:
-        self._add(used - 1)
-        is_mixed = 0 < self._share < 1
-        is_other = not is_mixed and counts != bool(self._share)
-        is_new = is_other or (counts and told != self._said)
-        if counts:
-            self._said = told
+    def _look_at_one(self, told: Told, used: int) -> None:
+        is_mixed = any(part.share < 1 for part in self._parts)
+        is_other = not is_mixed and [part.told for part in self._parts] != [told] * _is_counted(
+            told
+        )
+        # One kind has ended, and another begun, nobody knows when.
+        of_other = used // 2 if is_other else 0
+        self._add(used - of_other)
         if is_other:
-            self._share = float(counts)
-        self._add(1)
-        self._plan.looked(used, is_alike=not (is_new or is_mixed))
+            self._parts = _parts([(told, 1.0)])
+            self._add(of_other)
+        self._plan.looked(used, is_alike=not (is_other or is_mixed))
         now = self._plan.last_ns
         if (
             (is_mixed or is_other)
@@ -238,6 +244,10 @@ class CallMark:
             self._row_ns = now
             self._left, self._plan.until = _NEXT_ROW if is_mixed else _ROW, 1
         self._wait()
+
+    def _take_unsaid(self) -> int:
+        unsaid, self._unsaid = self._unsaid, 0
+        return unsaid
 
     def _wait(self) -> None:
         """Look at the call after so many."""
@@ -262,13 +272,35 @@ class CallMark:
         return begun - left
 
     def _add(self, calls: int) -> None:
-        """Count so many calls, of which nothing more is known than the share."""
-        counter, each = self._said
-        if calls <= 0 or not self._share:
-            return
-        owed = self._owed + calls * self._share
+        """Count so many calls, of which nothing more is known than what parts of them are."""
+        if calls > 0:
+            for part in self._parts:
+                part.add(calls)
+
+
+class _Part:
+    """A kind of calls that count, and its share of all calls."""
+
+    __slots__ = ("_owed", "share", "told")
+
+    def __init__(self, told: Told, share: float) -> None:
+        self.told, self.share = told, share
+        self._owed = 0.0
+        """A part of a call."""
+
+    def add(self, calls: int) -> None:
+        counter, each = self.told
+        owed = self._owed + calls * self.share
         self._owed = owed % 1
         counter.add(int(owed) * each)
+
+
+def _parts(shares: list[tuple[Told, float]]) -> list[_Part]:
+    return [_Part(told, share) for told, share in shares if _is_counted(told)]
+
+
+def _is_counted(told: Told) -> bool:
+    return told[0] is not None
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:
