@@ -179,14 +179,16 @@ class CallMark:
 
     def turn(self) -> None:
         """Look at the next call, which tells of those since the last look: it may be of another part of the program, whose calls take longer."""
-        used, waited = self._reckon(), self._take_unsaid()
-        if used > 0 and self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
-            self._unsaid = used
+        if not self._parts:
+            return  # Wrappers within others, of which a step in ``gymnasium.make`` has three: those looks that are planned do for them.
+        used = self._reckon()
+        if not used:
+            self._add(self._take_unsaid())
+            return
+        self._unsaid += used
+        if self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
             self._plan.until = 1
-            self._wait()
-        else:
-            waited += used
-        self._add(waited)
+            self._unsaid += self._reckon(SPARE)
 
     def forget_what_is_left(self) -> None:
         """In a forked child: it is the parent's."""
