@@ -84,11 +84,14 @@ def as_it_was() -> Iterator[None]:
     yield
     del aside._parts[parts:]
     caught.clear()
+    for own in own_environments._found:
+        own.step_aside()
     own_environments._found.clear()
-    for name in ("advance", "scaled", "about"):
-        mark = call_marks.mark_of(World.__dict__[name])
-        if mark is not None:
-            mark.take_all()
+    for owner in (World, Push, Pull, Copies):
+        for method in vars(owner).values():
+            mark = call_marks.mark_of(method)
+            if mark is not None:
+                mark.take_all()
 
 
 @pytest.fixture
@@ -145,6 +148,63 @@ def test_a_further_line_is_counted_too(monkeypatch, classes):
     # The sample of the second found the method counted already.
     assert steps() - before == 16
     assert caught[0] is caught[1]
+
+
+class Task:
+    pass
+
+
+class Push(Task):
+    def advance(self, action):
+        probe()
+        return [action], 1.0, False
+
+
+class Pull(Task):
+    def advance(self, action):
+        return [action], 1.0, False
+
+
+def test_a_line_that_steps_a_task_steps_others_of_its_family(monkeypatch):
+    tasks, before = (Push(), Pull()), steps()
+
+    def training(times: int) -> None:
+        for _ in range(times):
+            for task in tasks:
+                task.advance(1)
+
+    sampled(monkeypatch, "advance", lambda: training(1))
+    training(10)
+    for task in tasks:
+        task.advance(1)
+
+    # The first of them was sampled; that of the other came after.
+    assert steps() - before == 21
+
+
+class Copies:
+    def __init__(self, number):
+        self.number = number
+
+    def advance(self, actions):
+        probe()
+        return list(actions), [1.0] * self.number, [False] * self.number
+
+
+@pytest.mark.parametrize("numbers", [(4, 128), (1, 128), (128, 1)])
+def test_copies_at_once_are_as_many_as_their_actions(monkeypatch, numbers):
+    tried, trained = map(Copies, numbers)
+    before = steps()
+
+    def play(copies: Copies, times: int) -> None:
+        for _ in range(times):
+            copies.advance([0] * copies.number)
+
+    sampled(monkeypatch, "advance", lambda: play(tried, 1))
+    play(tried, 10)
+    play(trained, 300)
+
+    assert steps() - before == pytest.approx(10 * numbers[0] + 300 * numbers[1], rel=0.02)
 
 
 def test_other_signatures_count(monkeypatch, classes):

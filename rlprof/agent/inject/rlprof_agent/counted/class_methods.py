@@ -44,7 +44,7 @@ def count_methods(base: type, names: Iterable[str], counter: EventCounter) -> No
                 _count_in(owner, name, found, counter, kind)
         return any(name in there for name in names)
 
-    for each in _with_subclasses(base):
+    for each in with_subclasses(base):
         count_in(each)
     hook: Any = classmethod(_hook(base, names_of(base).get(_HOOK), _CountsIn(count_in)))
     try:
@@ -179,7 +179,7 @@ def is_method(candidate: Any) -> bool:
     return not getattr(candidate, "__isabstractmethod__", False)
 
 
-def _with_subclasses(base: type) -> list[type]:
+def with_subclasses(base: type) -> list[type]:
     found = [base]
     for each in found:
         subclasses: list[type] = type.__subclasses__(each)

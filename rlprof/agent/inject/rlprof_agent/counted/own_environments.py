@@ -14,9 +14,11 @@ from types import FunctionType
 from .. import aside, foreign_errors, turns
 from ..code_places import comprehensions_at, instructions_at
 from ..counters import counter
+from ..foreign_errors import KEEPS_SNAPSHOT
 from ..layout import COUNTED_FILE
-from ..plain_reads import classes_of, names_of, qualname_of
+from ..plain_reads import classes_of, module_of, names_of, qualname_of
 from . import call_marks
+from .class_methods import with_subclasses
 from .dressing import (
     OF_ERRORS,
     given_back,
@@ -25,7 +27,7 @@ from .dressing import (
     put_in_class,
     takes_self_and_one_more,
 )
-from .step_results import steps_of
+from .step_results import comes_in_rows, copies_stated, rows_of, steps_of
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -54,7 +56,9 @@ class OwnEnvironment:
 
     def __init__(self, owner: type, name: str, original: FunctionType) -> None:
         self.size = 0
-        """Steps that a call makes; 0 until its first result was seen."""
+        """Steps that the first call made; 0 until its result was seen."""
+        self._goes_by_rows = False
+        """True if it made as many as its action has rows: another object of the class may have more."""
         self.is_judged = False
         self.places: dict[int, set[int]] = {}
         """Instructions at which code calls it, by the number of the code."""
@@ -79,33 +83,80 @@ class OwnEnvironment:
         return self._owner() is not None and self._original() is not None
 
     def count_at(self, code: CodeType, first: int, last: int) -> None:
-        """Count what these lines of ``code`` call. Raises TypeError for a class whose attributes are fixed."""
+        """Count what these lines of ``code`` call, be it a method of this class or of a relative. Raises TypeError for a class whose attributes are fixed."""
         asked = id(code), first, last
+        if asked in self._asked:
+            return
+        lines = range(first, last + 1)
+        places = [
+            (each, frozenset(instructions_at(each, lines)))
+            for each in (code, *comprehensions_at(code, lines))
+        ]
+        self._count_at(asked, places)
+        for own in self._relatives():
+            try:
+                own._count_at(asked, places)
+            except TypeError:
+                pass  # As above.
+
+    def _count_at(
+        self, asked: tuple[int, int, int], places: list[tuple[CodeType, frozenset[int]]]
+    ) -> None:
         if asked in self._asked:
             return
         if not self.places:
             self.step_back()
         self._asked.add(asked)
-        lines = range(first, last + 1)
-        for each in (code, *comprehensions_at(code, lines)):
-            if id(each) not in self.places:
-                self._codes.append(each)
-            self.places.setdefault(id(each), set()).update(instructions_at(each, lines))
+        for code, instructions in places:
+            if id(code) not in self.places:
+                self._codes.append(code)
+            self.places.setdefault(id(code), set()).update(instructions)
 
-    def kind(self, frame: FrameType, _stepped: Any) -> Told:
+    def kind(self, frame: FrameType, stepped: Any) -> Told:
         """A step where it is called from the places: a search makes steps, too."""
         above = frame.f_back
         if above is not None and above.f_code.co_filename == COUNTED_FILE:
             above = above.f_back  # The program holds on to what has stood in the class.
-        return (counter(NAME), self.size) if self.is_called_by(above) else call_marks.NOT_AT_ALL
+        if not self.is_called_by(above):
+            return call_marks.NOT_AT_ALL
+        return counter(NAME), copies_stated(stepped) or self._rows_in(frame) or self.size
+
+    def _rows_in(self, frame: FrameType) -> int:
+        """The rows of the action that the method was called with; 0 where steps do not go by them."""
+        code = frame.f_code
+        if not self._goes_by_rows or code.co_argcount < 2:
+            return 0
+        names = frame.f_locals
+        action = names.get(code.co_varnames[1])
+        if KEEPS_SNAPSHOT:
+            names.clear()
+        return rows_of(action)
+
+    def _relatives(self) -> list[OwnEnvironment]:
+        """The methods of classes that share a base of the program's own: a line that steps one of a family of tasks steps others, too."""
+        owner = self._owner()
+        if owner is None or len(_found) > _MOST_KEPT // 2:
+            return []
+        package = _package_of(owner)
+        bases = [base for base in classes_of(owner)[1:] if package and _package_of(base) == package]
+        # By number: a metaclass of the program's may say what is equal.
+        family = {id(each): each for base in bases for each in with_subclasses(base)}
+        found = [(each, names_of(each).get(self._name)) for each in family.values()]
+        methods = [
+            _counting(each, self._name, method)
+            for each, method in found
+            if type(method) is FunctionType
+        ]
+        return [method for method in methods if method is not None and method is not self]
 
     def is_called_by(self, frame: Optional[FrameType]) -> bool:
         return frame is not None and frame.f_lasti in self.places.get(id(frame.f_code), ())
 
-    def judge(self, stepped: Any, result: Any) -> None:
+    def judge(self, stepped: Any, action: Any, result: Any) -> None:
         """Tell by the first result whether its calls are steps, and how many each is."""
         try:
             self.size = steps_of(stepped, result)
+            self._goes_by_rows = self.size == rows_of(action) > 0 and comes_in_rows(result)
         except Exception as error:
             foreign_errors.pass_on(error)
         self.is_judged = True
@@ -146,6 +197,12 @@ class OwnEnvironment:
         from types import SimpleNamespace
 
         return SimpleNamespace, (), {"is_called_by": not_}
+
+
+def _package_of(owner: type) -> str:
+    module = module_of(owner)
+    name = module.partition(".")[0] if type(module) is str else ""
+    return "" if name == "builtins" else name
 
 
 def find(stepped: Any, name: str) -> Optional[OwnEnvironment]:
@@ -209,7 +266,8 @@ def _judging(original: FunctionType, own: OwnEnvironment) -> Any:
                 raise  # Of a signal handler of the program's.
             return result  # C code calls it, in a thread of its own or at the end.
         if own.is_called_by(above) and not own.is_judged:
-            own.judge(args[0] if args else None, result)
+            stepped, action = (*args, *kwargs.values(), None, None)[:2]
+            own.judge(stepped, action, result)
         return result
 
     return in_place_of(original, judged)

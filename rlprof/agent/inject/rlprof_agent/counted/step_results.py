@@ -50,10 +50,28 @@ def steps_of(stepped: Any, result: Any) -> int:
         return 0
     if copies != ends and not (are_together and ends == 1):
         return 0
+    return copies_stated(stepped) or (1 if are_together else copies)
+
+
+def copies_stated(stepped: Any) -> int:
+    """The number of environments that an object says it is; 0 where it says nothing."""
     number = stated(stepped, "num_envs")
-    if type(number) is int and number > 0:
-        return number
-    return 1 if are_together else copies
+    return number if type(number) is int and number > 0 else 0
+
+
+def rows_of(action: Any) -> int:
+    """The number of actions in one for several copies; 0 for a single one."""
+    kind = _name(action)
+    if kind in ("list", "tuple"):
+        return len(action)
+    return int((*action.shape, 0)[0]) if kind in _ARRAYS else 0
+
+
+def comes_in_rows(result: Any) -> bool:
+    """Tell whether the reward of a step is one for each of several copies, be there one copy alone."""
+    reward = tuple.__getitem__(result, 1)
+    kind = _name(reward)
+    return kind in ("list", "tuple") or (kind in _ARRAYS and len(reward.shape) == 1)
 
 
 def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int:
