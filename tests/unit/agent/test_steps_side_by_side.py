@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -262,6 +263,25 @@ def test_a_turn_in_the_midst_of_a_look_counts_no_call_twice(library, monkeypatch
         env.step(0)
 
     assert counts() == {"steps:gymnasium.env": 300}
+
+
+def test_an_error_of_a_handler_in_the_midst_of_a_look_is_the_programs(library, monkeypatch):
+    """Also one that a look itself meets where the stack has no room."""
+
+    def frame_after_a_signal(depth):
+        signal.raise_signal(signal.SIGUSR1)
+        return sys._getframe(depth + 1)
+
+    def refuse(signum, frame):
+        raise RecursionError("budget")
+
+    monkeypatch.setattr(call_marks, "_getframe", frame_after_a_signal)
+    before = signal.signal(signal.SIGUSR1, refuse)
+    try:
+        with pytest.raises(RecursionError, match="budget"):
+            library.Env().step(0)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 # Vector environments beside single ones
