@@ -51,6 +51,7 @@ def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
     monkeypatch.setattr(call_marks, "_of_codes", {})
     monkeypatch.setattr(call_marks, "_of_objects", {})
+    monkeypatch.setattr(custom, "_owners", {})
     yield
     for marks in call_marks._of_codes.values():
         for mark in marks:
@@ -1635,6 +1636,28 @@ def test_a_method_of_a_built_in_class_cannot_be_counted():
     assert (
         custom.count_target(SimpleNamespace(Table=dict), "Table.update") == layout.CUSTOM_READ_ONLY
     )
+
+
+def test_an_inherited_target_in_a_module_that_is_loaded_again_and_again_is_counted_and_not_held():
+    source = """
+class Base:
+    def step(self, action): return action
+class Sim(Base): ...
+class Other(Base): ...
+"""
+    for _ in range(20):
+        module = ModuleType("simulator")
+        exec(source, vars(module))
+        custom.count_target(module, "Sim.step")
+        for kind in (module.Sim, module.Other):
+            kind().step(1)
+        sim = weakref.ref(module.Sim)
+        del module, kind
+        gc.collect()
+        assert sim() is None
+
+    assert counts() == {"steps:custom": 20}
+    assert not custom._owners
 
 
 def test_what_an_object_states_is_read_without_its_metaclass():
