@@ -8,6 +8,7 @@ import functools
 import gc
 import importlib
 import inspect
+import pickle
 import subprocess
 import sys
 import threading
@@ -50,6 +51,7 @@ def _counting_begins_anew(monkeypatch):
     monkeypatch.setattr(counters, "_counters", {})
     monkeypatch.setattr(call_marks, "_of_codes", {})
     monkeypatch.setattr(call_marks, "_of_objects", {})
+    monkeypatch.setattr(custom, "_owners", {})
     yield
     for marks in call_marks._of_codes.values():
         for mark in marks:
@@ -366,17 +368,6 @@ def test_a_class_that_is_made_anew_each_time_counts(gymnasium):
             maze.step(action)
 
     assert counts() == {"steps:gymnasium.env": 300}
-
-
-def test_a_class_that_gets_its_step_after_it_was_made_is_counted_from_the_next_turn_on(gymnasium):
-    """As cloudpickle makes classes of a script in the workers of joblib."""
-    maze = type("Maze", (gymnasium.Env,), {})
-    for _ in range(3):
-        maze.step = lambda self, action: (self, action)
-        turns.turn(0)
-        maze().step(1)
-
-    assert counts() == {"steps:gymnasium.env": 3}
 
 
 def test_the_function_stays_the_object_that_it_was(gymnasium):
@@ -785,17 +776,23 @@ print(env.step.calls, type(env).step.calls, env.step.__name__, env.reset.told)
 """
 
 
-def test_a_pickled_by_value_class_has_the_programs_own_functions(monkeypatch):
-    """``step.calls`` stayed where it was in the copy, while the decorator went on to count in a function of its own."""
-    cloudpickle = pytest.importorskip(
+@pytest.fixture
+def cloudpickle(monkeypatch):
+    """The module as it is under rlprof, for one test."""
+    module = pytest.importorskip(
         "cloudpickle.cloudpickle", reason="it is missing (pip install cloudpickle)"
     )
-    monkeypatch.setattr(
-        cloudpickle.Pickler,
-        "_dynamic_function_reduce",
-        cloudpickle.Pickler._dynamic_function_reduce,
-    )
-    pickles.pickle_originals(cloudpickle)
+    for owner, name in (
+        (module.Pickler, "_dynamic_function_reduce"),
+        (module, "_class_setstate"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    pickles.take_part(module)
+    return module
+
+
+def test_a_pickled_by_value_class_has_the_programs_own_functions(cloudpickle):
+    """``step.calls`` stayed where it was in the copy, while the decorator went on to count in a function of its own."""
 
     def counting_its_calls(function):
         def step(self, action):
@@ -827,6 +824,54 @@ def test_a_pickled_by_value_class_has_the_programs_own_functions(monkeypatch):
     command = [sys.executable, "-c", LOADS_COUNTING]
     loaded = subprocess.run(command, input=saved, capture_output=True, timeout=60, check=False)
     assert (loaded.stdout, loaded.stderr) == (b"15 15 step 7\n", b"")
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_class_that_is_loaded_again_and_again_is_counted_each_time(
+    gymnasium, cloudpickle, monkeypatch, is_wrapped
+):
+    """As a worker of joblib's gets the class of a script, by value, with each task: it is one class, with a new ``step`` each time."""
+    monkeypatch.setattr(call_marks, "_FEWEST_NEW", 10)
+    maze, marks = a_maze(gymnasium), len(call_marks._marks)
+    saved = cloudpickle.dumps(maze)
+    for _ in range(100):
+        step = weakref.ref(maze.step)
+        assert pickle.loads(saved) is maze
+        assert step() is None
+        (gymnasium.Wrapper(maze()) if is_wrapped else maze()).step(1)
+
+    assert counts() == {"steps:gymnasium.env": 100}
+    assert len(call_marks._marks) < marks + 30
+
+
+def test_a_class_that_is_loaded_counts_as_its_nearest_base_does(gymnasium, cloudpickle):
+    class Vectors:
+        num_envs = 8
+
+        def step(self, actions): ...
+
+    gymnasium_envs.count_vector_envs(SimpleNamespace(VectorEnv=Vectors))
+
+    class Both(Vectors, gymnasium.Env):
+        def step(self, actions):
+            return actions
+
+    for _ in range(2):
+        Both().step(1)
+        pickle.loads(cloudpickle.dumps(Both))
+
+    assert counts() == {"steps:gymnasium.vector": 16}
+
+
+def test_cloudpickle_writes_what_it_writes_without_counting(gymnasium, cloudpickle):
+    saved = cloudpickle.dumps(a_maze(gymnasium))
+    given = cloudpickle._class_setstate
+
+    assert pickle.loads(pickle.dumps(given)) is given
+    assert b"_class_setstate" in saved
+    assert b"rlprof" not in saved
+    pickles.take_part(cloudpickle)
+    assert cloudpickle._class_setstate is given
 
 
 LOADS = """
@@ -1591,6 +1636,28 @@ def test_a_method_of_a_built_in_class_cannot_be_counted():
     assert (
         custom.count_target(SimpleNamespace(Table=dict), "Table.update") == layout.CUSTOM_READ_ONLY
     )
+
+
+def test_an_inherited_target_in_a_module_that_is_loaded_again_and_again_is_counted_and_not_held():
+    source = """
+class Base:
+    def step(self, action): return action
+class Sim(Base): ...
+class Other(Base): ...
+"""
+    for _ in range(20):
+        module = ModuleType("simulator")
+        exec(source, vars(module))
+        custom.count_target(module, "Sim.step")
+        for kind in (module.Sim, module.Other):
+            kind().step(1)
+        sim = weakref.ref(module.Sim)
+        del module, kind
+        gc.collect()
+        assert sim() is None
+
+    assert counts() == {"steps:custom": 20}
+    assert not custom._owners
 
 
 def test_what_an_object_states_is_read_without_its_metaclass():

@@ -175,7 +175,11 @@ IN_A_PICKLER = """
 class Pickler:
     def _dynamic_function_reduce(self, func): raise LookupError("no such function")
 CloudPickler = Pickler
+def _class_setstate(obj, state): raise LookupError("no such attribute")
 def calls():
+    yield lambda: _class_setstate(int, {})
+    yield lambda: _class_setstate(int, state={})
+    yield lambda: _class_setstate()
     yield lambda: Pickler()._dynamic_function_reduce(len)
     yield lambda: Pickler()._dynamic_function_reduce(func=calls)
     yield lambda: Pickler()._dynamic_function_reduce()

@@ -19,7 +19,7 @@ WATCHED = {
             "ray.cloudpickle.cloudpickle",
             "ray.cloudpickle.cloudpickle_fast",
         ),
-        ("pickles", "pickle_originals"),
+        ("pickles", "take_part"),
     ),
     "dm_env._environment": ("dm_envs", "count_envs"),
     "gym.core": ("gymnasium_envs", "count_envs"),

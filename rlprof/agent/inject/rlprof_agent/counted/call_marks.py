@@ -381,8 +381,9 @@ def _mark_for(code: CodeType, counter: Any, kind: Kind) -> Optional[CallMark]:
 
 def _forget_the_gone() -> None:
     """Functions of a module that is loaded again and again have new code each time."""
-    add_what_is_left()
     for value, marks in list(_of_codes.items()):
+        for mark in marks:
+            mark.add_what_is_left()
         marks[:] = [mark for mark in marks if mark.is_used]
         if not marks:
             del _of_codes[value]
@@ -408,6 +409,7 @@ def _turn() -> None:
     for mark in _called[first : _next[0]]:
         mark.turn()
         if not mark.is_used:
+            mark.add_what_is_left()
             # It may be another function's once more, and is looked at anew then.
             mark.is_known, are_gone = False, True
     if are_gone:

@@ -6,8 +6,8 @@ import sys
 from _weakref import ref
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 
-from .. import foreign_errors, turns
-from ..plain_reads import names_of
+from .. import foreign_errors
+from ..plain_reads import classes_of, is_metaclass, names_of
 from . import call_marks
 from .dressing import OF_ERRORS, in_place_of, of_counting, put_in_class
 from .marked_code import CO_GENERATORS
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 _HOOK = "__init_subclass__"
 _PLAIN = (FunctionType, MethodDescriptorType, WrapperDescriptorType)
-_MOST_LATER, _MOST_TURNS = 50, 10
-_later: list[_Bare] = []
-"""The last classes that were made without methods, for ``_MOST_TURNS`` turns each."""
+_bases: list[tuple[Any, _CountsIn]] = []
+"""Weak references to those whose methods are counted, each with what counts in a class."""
 _COMPILED = ("cython_function_or_method", "instancemethod", "nb_func", "nb_method")
 """Names of types of functions that Cython, pybind11 and nanobind make."""
 
@@ -36,17 +35,19 @@ def count_methods(base: type, names: Iterable[str], counter: EventCounter) -> No
     """
     kind = outermost(counter)
 
-    def count_in(owner: type) -> bool:
+    def count_in(owner: type) -> None:
         there = names_of(owner)
         for name in names:
             found: Any = there.get(name)
             if is_method(found):
                 _count_in(owner, name, found, counter, kind)
-        return any(name in there for name in names)
 
     for each in with_subclasses(base):
         count_in(each)
-    hook: Any = classmethod(_hook(base, names_of(base).get(_HOOK), _CountsIn(count_in)))
+    counts_in = _CountsIn(count_in)
+    _bases[:] = [known for known in _bases if known[0]() is not None]
+    _bases.append((ref(base), counts_in))
+    hook: Any = classmethod(_hook(base, names_of(base).get(_HOOK), counts_in))
     try:
         put_in_class(base, _HOOK, hook)
     except TypeError:
@@ -66,31 +67,16 @@ def _count_in(owner: type, name: str, found: Any, counter: EventCounter, kind: A
             pass  # As above.
 
 
-class _Bare:
-    """A class without methods, for some turns."""
-
-    def __init__(self, owner: type, count_in: Callable[[type], bool]) -> None:
-        self._owner, self._count_in, self._turns_left = ref(owner), count_in, _MOST_TURNS
-
-    def may_get_methods(self) -> bool:
-        """Count those that it has by now."""
-        owner = self._owner()
-        if owner is None or not self._turns_left:
-            return False
-        self._turns_left -= 1
-        self._count_in(owner)
-        return True
-
-
-def _is_bare(owner: type) -> bool:
-    return not any(type(each) is FunctionType for each in names_of(owner).values())
-
-
-def _look_again() -> None:
-    """A pickle by value, as cloudpickle makes it, has a class made first, and gives it its methods then: once more with each task of joblib's."""
-    for bare in list(_later):
-        if not bare.may_get_methods() and bare in _later:
-            _later.remove(bare)
+def count_again(owner: type) -> None:
+    """Count the methods of a class that was given others after it was made."""
+    if not is_metaclass(type(owner)):
+        return  # A metaclass of the program's has made something else.
+    there = [(base(), counts_in) for base, counts_in in _bases]
+    # In the order of the hooks: the last one to count a function does.
+    for each in reversed(classes_of(owner)):
+        for base, counts_in in there:
+            if base is each:
+                counts_in(owner)
 
 
 def passing(original: Any) -> Any:
@@ -142,18 +128,18 @@ def _hook(base: Any, original: Any, count_in: _CountsIn) -> Any:
 
 
 class _CountsIn:
-    """The part of the hook that counts in a new class. Pickled with it, it does nothing: a copy counts for nobody."""
+    """Counts in a class where the program, or a library, makes it or gives it methods. Pickled with a function that has it, it does nothing: a copy
+    counts for nobody.
+    """
 
     __slots__ = ("_act",)
 
-    def __init__(self, act: Callable[[type], bool]) -> None:
+    def __init__(self, act: Callable[[type], None]) -> None:
         self._act = act
 
     def __call__(self, owner: type) -> None:
         try:
-            if not self._act(owner) and _is_bare(owner):
-                _later.append(_Bare(owner, self._act))
-                del _later[:-_MOST_LATER]
+            self._act(owner)
         except Exception as error:
             # A class that cannot be changed is not counted.
             foreign_errors.pass_on(error)
@@ -185,6 +171,3 @@ def with_subclasses(base: type) -> list[type]:
         subclasses: list[type] = type.__subclasses__(each)
         found += [subclass for subclass in subclasses if subclass not in found]
     return found
-
-
-turns.at_each(_look_again)

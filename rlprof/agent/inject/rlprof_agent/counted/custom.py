@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# The C module, without stubs: ``functools`` would pull in collections.
+from _functools import partial  # type: ignore[import-not-found]
+from _weakref import ref
 from types import BuiltinFunctionType, FunctionType
 
 from .. import layout
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 _CO_GENERATORS = 32 | 512
 """Those of ``async def`` too: what they are called for comes later."""
+_owners: dict[int, Any] = {}
+"""Weak references by ``id`` to the classes that the target was found in, one for each time that its module was loaded: a class holds all names of its
+module, and its function may share a mark with those of classes that are gone.
+"""
 
 
 def count_target(module: ModuleType, qualname: str) -> int:
@@ -79,9 +86,10 @@ def _count(owner: Any, name: str, original: Any) -> int:
     function = original.__func__ if is_bound else original
     kind = outermost(steps)
     if isinstance(owner, type) and not is_bound:
-        kind = _of(
-            owner, kind
-        )  # Its class may have it from another one, which others have it from, too.
+        # Its class may have it from another one, which others have it from, too.
+        number = id(owner)
+        _owners[number] = ref(owner, partial(_owners.pop, number))
+        kind = _of_owners(kind)
     if call_marks.count(function, steps, kind):
         return layout.CUSTOM_COUNTED
 
@@ -103,14 +111,14 @@ def _count(owner: Any, name: str, original: Any) -> int:
     return layout.CUSTOM_COUNTED
 
 
-def _of(owner: type, kind: Kind) -> Kind:
-    """The same, of calls with an object of ``owner``."""
+def _of_owners(kind: Kind) -> Kind:
+    """The same, of calls with an object of one of them."""
 
-    def of_owner(frame: FrameType, stepped: Any) -> Told:
-        is_one = any(each is owner for each in classes_of(type(stepped)))
+    def of_owners(frame: FrameType, stepped: Any) -> Told:
+        is_one = any(id(each) in _owners for each in classes_of(type(stepped)))
         return kind(frame, stepped) if is_one else call_marks.NOT_AT_ALL
 
-    return of_owner
+    return of_owners
 
 
 def _num_envs(owner: Any) -> int:

@@ -1,6 +1,6 @@
-"""cloudpickle: classes of a program are pickled by value as they would be without us, with the program's own functions in them.
+"""cloudpickle: classes of a program are pickled by value as they would be without us, and counted where they are loaded.
 
-A mark would go along else, which counts for nobody where it is loaded, and takes time.
+The program's own functions are in them: a mark would go along else, which counts for nobody where it is loaded, and takes time.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from types import FunctionType
 
 from .call_marks import mark_of
-from .dressing import dressed, is_counting
+from .class_methods import count_again
+from .dressing import dressed, is_counting, takes_self_and_one_more
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -26,15 +27,22 @@ _OF_FUNCTIONS = (
 )
 _BY_VALUE = "_dynamic_function_reduce"
 """The method that tells how a function is made anew, since cloudpickle 1.3."""
+_GIVES_METHODS = "_class_setstate"
+"""The function that gives a class its methods where it is loaded, since the same: one class for all that were the same where they come from, and new
+methods each time. A worker of joblib's gets it once more with each task.
+"""
 
 
-def pickle_originals(module: ModuleType) -> None:
-    """Have cloudpickle, or the copy of it that a library brings along, find the program's own code. ``module`` is its."""
+def take_part(module: ModuleType) -> None:
+    """Have cloudpickle, or the copy of it that a library brings along, find the program's own code, and what it loads counted. ``module`` is its."""
     for name in ("Pickler", "CloudPickler"):
         pickler: Any = getattr(module, name, None)
         reduce = vars(pickler).get(_BY_VALUE) if isinstance(pickler, type) else None
         if type(reduce) is FunctionType and not is_counting(reduce):
             setattr(pickler, _BY_VALUE, dressed(_of_originals(reduce), reduce))
+    give: Any = vars(module).get(_GIVES_METHODS)
+    if takes_self_and_one_more(give) and not is_counting(give):
+        setattr(module, _GIVES_METHODS, dressed(_counting_again(give), give))
 
 
 def _of_originals(reduce: Any) -> Any:
@@ -49,6 +57,21 @@ def _of_originals(reduce: Any) -> Any:
             raise
 
     return reduced
+
+
+def _counting_again(give: Any) -> Any:
+    original = give
+
+    def given(obj: type, state: Any) -> Any:
+        try:
+            result = original(obj, state)
+        except BaseException as error:
+            BaseException.with_traceback(error, error.__traceback__ and error.__traceback__.tb_next)
+            raise
+        count_again(obj)
+        return result
+
+    return given
 
 
 def unmarked(function: FunctionType, code: CodeType) -> FunctionType:
