@@ -19,7 +19,7 @@ from rlprof.agent.inject.rlprof_agent.counted import (
     gymnasium_envs,
     stable_baselines3_envs,
 )
-from rlprof.agent.inject.rlprof_agent.counted.ticks import is_unclear, shares_of
+from rlprof.agent.inject.rlprof_agent.counted.call_kinds import NOT_AT_ALL, is_unclear, shares_of
 
 THREADS, STEPS = 4, 50_000
 
@@ -140,6 +140,9 @@ def test_one_call_of_many_is_a_step(library, monkeypatch):
     assert counts() == pytest.approx({"steps:gymnasium.env": STEPS // 5}, rel=0.02)
 
 
+COUNTED = ("steps", 1)
+
+
 def of_period(period: int, calls: int, first: int = 0) -> list[bool]:
     return [(call - first) % period == 0 for call in range(calls)]
 
@@ -160,8 +163,10 @@ def of_period(period: int, calls: int, first: int = 0) -> list[bool]:
     ],
 )
 def test_what_a_row_of_calls_tells(row, share, is_clear):
-    assert dict(shares_of(row, bool)).get(True, 0.0) == pytest.approx(share)
-    assert is_unclear(row) is not is_clear
+    kinds = [COUNTED if counts else NOT_AT_ALL for counts in row]
+
+    assert dict(shares_of(kinds)).get(COUNTED, 0.0) == pytest.approx(share)
+    assert is_unclear(kinds) is not is_clear
 
 
 @pytest.mark.parametrize(
@@ -177,9 +182,9 @@ def test_what_a_row_of_calls_tells(row, share, is_clear):
     ],
 )
 def test_what_a_row_of_several_kinds_tells(row, shares):
-    told = dict(shares_of(list(row), lambda kind: kind != "-"))
+    kinds = [NOT_AT_ALL if name == "-" else (name, 1) for name in row]
 
-    assert told == pytest.approx(shares)
+    assert {name: share for (name, _), share in shares_of(kinds)} == pytest.approx(shares)
 
 
 def test_new_functions_count_though_many_others_live(library, monkeypatch):

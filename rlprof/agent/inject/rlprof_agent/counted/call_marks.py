@@ -17,22 +17,18 @@ from .. import aside, foreign_errors, turns
 from ..instruments import are_writes_heard, is_one_on
 from ..real import time
 from . import look_plan
+from .call_kinds import CallKinds, is_unclear
 from .look_plan import LookPlan
 from .marked_code import CO_GENERATORS, marked, value_of
-from .ticks import MOST, SPARE, TICKS, Ticks, is_unclear, shares_of
+from .ticks import MOST, SPARE, TICKS, Ticks
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
-    from typing import Any, Callable, Optional
+    from types import CodeType
+    from typing import Any, Optional
 
-    Told = tuple[Any, int]
-    """The counter that a call counts in, and for how many."""
-    Kind = Callable[[FrameType, Any], Told]
-    """Tells it by the frame of the call and its first argument."""
+    from .call_kinds import Kind, Told
 
-NOT_AT_ALL: Told = (None, 0)
-"""Told by its identity."""
 _ROW, _NEXT_ROW = 32, 64
 """Calls in a row that are looked at: at first, and where the kind is another one than before; and again where there are several kinds. A child that is
 forked for one episode makes some hundred calls.
@@ -69,8 +65,8 @@ class CallMark:
         "_from",
         "_functions",
         "_is_packed",
+        "_kinds",
         "_left",
-        "_parts",
         "_plan",
         "_reckoned",
         "_row",
@@ -92,8 +88,7 @@ class CallMark:
         self.kind = kind
         self._functions: set[Any] = set()
         """Weak references."""
-        self._parts: list[_Part] = []
-        """The kinds of calls that count, by the last looks."""
+        self._kinds = CallKinds()
         self._unsaid = 0
         """Calls up to a turn, of which the look after it tells the kind."""
         self._row: list[Told] = []
@@ -149,11 +144,12 @@ class CallMark:
             if self._is_packed and stepped is not None:
                 stepped = stepped[0] if stepped else None
             if _are_quiet[0] and self.is_known and is_one_on():
-                self._add(used)
+                self._kinds.add(used)
                 return
             told = self.kind(frame, stepped)
             if not self.is_known:
-                self.is_known, self._parts = True, _parts([(told, 1.0)])
+                self.is_known = True
+                self._kinds.become(told)
                 _called.append(self)
             if self._left > 0:
                 self._look_in_a_row(told, used)
@@ -175,15 +171,15 @@ class CallMark:
 
     def add_what_is_left(self) -> None:
         """Count the calls since the last look."""
-        self._add(self._take_unsaid() + self._reckon())
+        self._kinds.add(self._take_unsaid() + self._reckon())
 
     def turn(self) -> None:
         """Look at the next call, which tells of those since the last look: it may be of another part of the program, whose calls take longer."""
-        if not self._parts:
+        if not self._kinds:
             return  # Wrappers within others, of which a step in ``gymnasium.make`` has three: those looks that are planned do for them.
         used = self._reckon()
         if not used:
-            self._add(self._take_unsaid())
+            self._kinds.add(self._take_unsaid())
             return
         self._unsaid += used
         if self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
@@ -222,20 +218,18 @@ class CallMark:
             if len(row) < _LONGEST_ROW and is_unclear(row) and look_plan.are_affordable():
                 self._left = len(row)
                 return
-            self._parts = _parts(shares_of(row, _is_counted))
+            self._kinds.become_as_in(row)
             self._row = []
 
     def _look_at_one(self, told: Told, used: int) -> None:
-        is_mixed = any(part.share < 1 for part in self._parts)
-        is_other = not is_mixed and [part.told for part in self._parts] != [told] * _is_counted(
-            told
-        )
+        is_mixed = self._kinds.are_mixed
+        is_other = not is_mixed and not self._kinds.are(told)
         # One kind has ended, and another begun, nobody knows when.
         of_other = used // 2 if is_other else 0
-        self._add(used - of_other)
+        self._kinds.add(used - of_other)
         if is_other:
-            self._parts = _parts([(told, 1.0)])
-            self._add(of_other)
+            self._kinds.become(told)
+            self._kinds.add(of_other)
         self._plan.looked(used, is_alike=not (is_other or is_mixed))
         now = self._plan.last_ns
         if (
@@ -253,7 +247,7 @@ class CallMark:
 
     def _wait(self) -> None:
         """Look at the call after so many."""
-        self._add(self._reckon(SPARE + self._plan.until - 1))
+        self._kinds.add(self._reckon(SPARE + self._plan.until - 1))
 
     def _reckon(self, ticks_left: Optional[int] = None) -> int:
         """The calls since this was asked last, each told once; from here on there are so many ticks left, or those that there were.
@@ -272,37 +266,6 @@ class CallMark:
         self._from = ticks_left
         self._ticks.__setstate__(ticks_left - 1)
         return begun - left
-
-    def _add(self, calls: int) -> None:
-        """Count so many calls, of which nothing more is known than what parts of them are."""
-        if calls > 0:
-            for part in self._parts:
-                part.add(calls)
-
-
-class _Part:
-    """A kind of calls that count, and its share of all calls."""
-
-    __slots__ = ("_owed", "share", "told")
-
-    def __init__(self, told: Told, share: float) -> None:
-        self.told, self.share = told, share
-        self._owed = 0.0
-        """A part of a call."""
-
-    def add(self, calls: int) -> None:
-        counter, each = self.told
-        owed = self._owed + calls * self.share
-        self._owed = owed % 1
-        counter.add(int(owed) * each)
-
-
-def _parts(shares: list[tuple[Told, float]]) -> list[_Part]:
-    return [_Part(told, share) for told, share in shares if _is_counted(told)]
-
-
-def _is_counted(told: Told) -> bool:
-    return told[0] is not None
 
 
 def count(function: Any, counter: Any, kind: Kind) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..counters import counter
 from . import call_marks
+from .call_kinds import NOT_AT_ALL
 from .outermost import outermost_calls
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
-    from .call_marks import Told
+    from .call_kinds import Told
 
 
 def count_dict_accesses(module: ModuleType) -> None:
@@ -35,7 +36,7 @@ def count_list_accesses(module: ModuleType) -> None:
     def items(frame: FrameType, config: Any) -> Told:
         told = kind(frame, config)
         content = config.__dict__.get("_content")
-        if told is call_marks.NOT_AT_ALL or type(content) is not list:
+        if told is NOT_AT_ALL or type(content) is not list:
             return told
         return accesses, len(content)
 

@@ -12,6 +12,7 @@ from ..counters import counter, stated
 from ..plain_reads import classes_of
 from ..stand_ins import MethodStandIn
 from . import call_marks
+from .call_kinds import NOT_AT_ALL
 from .class_methods import is_method, passing
 from .outermost import NAMED, outermost
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
-    from .call_marks import Kind, Told
+    from .call_kinds import Kind, Told
 
 _CO_GENERATORS = 32 | 512
 """Those of ``async def`` too: what they are called for comes later."""
@@ -116,7 +117,7 @@ def _of_owners(kind: Kind) -> Kind:
 
     def of_owners(frame: FrameType, stepped: Any) -> Told:
         is_one = any(id(each) in _owners for each in classes_of(type(stepped)))
-        return kind(frame, stepped) if is_one else call_marks.NOT_AT_ALL
+        return kind(frame, stepped) if is_one else NOT_AT_ALL
 
     return of_owners
 

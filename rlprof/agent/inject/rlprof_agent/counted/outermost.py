@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .call_marks import NOT_AT_ALL, mark_in
+from .call_kinds import NOT_AT_ALL
+from .call_marks import mark_in
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ..counters import EventCounter
-    from .call_marks import Kind, Told
+    from .call_kinds import Kind, Told
 
 _DRIVEN_ELSEWHERE = {
     "gym.vector.async_vector_env",

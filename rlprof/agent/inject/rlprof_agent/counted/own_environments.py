@@ -18,6 +18,7 @@ from ..foreign_errors import KEEPS_SNAPSHOT
 from ..layout import COUNTED_FILE
 from ..plain_reads import classes_of, module_of, names_of, qualname_of
 from . import call_marks
+from .call_kinds import NOT_AT_ALL
 from .class_methods import with_subclasses
 from .dressing import (
     OF_ERRORS,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any, Optional
 
-    from .call_marks import Told
+    from .call_kinds import Told
 
 NAME = "steps:recognised"
 
@@ -118,7 +119,7 @@ class OwnEnvironment:
         if above is not None and above.f_code.co_filename == COUNTED_FILE:
             above = above.f_back  # The program holds on to what has stood in the class.
         if not self.is_called_by(above):
-            return call_marks.NOT_AT_ALL
+            return NOT_AT_ALL
         return counter(NAME), copies_stated(stepped) or self._rows_in(frame) or self.size
 
     def _rows_in(self, frame: FrameType) -> int:

@@ -8,13 +8,14 @@ from _weakref import ref
 from .. import foreign_errors, turns
 from ..counters import MOST_AT_ONCE, counter
 from . import call_marks
+from .call_kinds import NOT_AT_ALL
 
 TYPE_CHECKING = False  # The real one lives in ``typing``, which takes 20 ms to import.
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
-    from .call_marks import Told
+    from .call_kinds import Told
 
 
 _MANY = 8
@@ -49,7 +50,7 @@ class Bars:
     def look(self, _frame: FrameType, _bar: Any) -> Told:
         """Read them from a call of ``update``, which itself counts for nothing."""
         self.read()
-        return call_marks.NOT_AT_ALL
+        return NOT_AT_ALL
 
     def read(self) -> None:
         if self._turns_to_wait > 0:
