@@ -156,3 +156,23 @@ def test_it_is_stepped_as_without_rlprof(write, rlprof_run, bare_run, program):
 
     assert alone.returncode == 0, alone.stderr
     assert (result.code, result.out, result.err) == (0, alone.stdout, "")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--torch", "off"], id="windows"),
+        pytest.param(["--no-probe", "--torch", "off"], id="probe", marks=pytest.mark.slow),
+        pytest.param(["--no-values", "--torch", "off"], id="values", marks=pytest.mark.slow),
+    ],
+)
+def test_a_compiled_one_is_stepped_as_without_rlprof_where_less_is_recorded(
+    write, rlprof_run, bare_run, options
+):
+    pytest.importorskip("torch", reason="torch is missing (pip install torch)")
+    script = write(COMPILED)
+
+    result, alone = rlprof_run(script, options=options), bare_run(script)
+
+    assert alone.returncode == 0, alone.stderr
+    assert (result.code, result.out, result.err) == (0, alone.stdout, "")

@@ -345,6 +345,36 @@ def test_a_program_may_end_in_a_window_as_it_likes(train, temporary, ending, cod
 
 
 @pytest.mark.parametrize(
+    "at_end", ["pass", pytest.param("tracemalloc.start()", marks=pytest.mark.slow)]
+)
+def test_no_window_begins_once_the_last_would_have_been_ended(write, rlprof_run, at_end):
+    script = write(
+        f"""\
+        import atexit, time, tracemalloc
+
+        @atexit.register  # Before torch is imported: of all that the end calls it comes last.
+        def evaluate():
+            from rlprof_agent import torch_windows
+            tracemalloc.stop()
+            are_open = set()
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                net(torch.ones(8))
+                are_open.add(torch_windows._windows.is_open)
+            print(are_open)
+
+        import torch
+        net = torch.nn.Linear(8, 8)
+        {at_end}
+        """
+    )
+    result = rlprof_run(script, options=["--torch", "always"])
+
+    # A profiler of torch's that is on at the end crashes the process.
+    assert (result.code, result.out, result.err) == (0, b"{False}\n", "")
+
+
+@pytest.mark.parametrize(
     ("owner", "name", "handler"),
     [
         pytest.param(

@@ -23,10 +23,13 @@ def install(tell_custom_state: Tell) -> None:
         if torch_windows.is_torch_counted() or not name.startswith("torch.")
     }
     acts["inspect"] = _counting_by("dressing", "sign_all")
+    # With ``--torch off``, too: what counts steps is in functions that the program may compile.
+    stay_out = acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
+    acts["torch._dynamo.bytecode_transformation"] = _unheard(dynamo.read_own_code)
     if torch_windows.is_torch_counted():
         acts["torch"] = _unheard(torch_windows.load_tracer)
-        acts["torch._dynamo.eval_frame"] = _unheard(dynamo.stay_out)
-        acts["torch._dynamo.bytecode_transformation"] = _unheard(dynamo.read_own_code)
+        count = _unheard(dynamo.count_compiles)
+        acts["torch._dynamo.eval_frame"] = _one_after_another(count, stay_out)
     for name, function in (*instruments.WATCHED.items(), *exits.WATCHED.items()):
         acts[name] = _one_after_another(acts.get(name), _unheard(function))
     if "RLPROF_RESTART" in os.environ:

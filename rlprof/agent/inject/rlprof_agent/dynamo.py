@@ -25,7 +25,6 @@ _before_compiling: list[Callable[[], None]] = []
 def stay_out(module: ModuleType) -> None:
     """``module`` is ``torch._dynamo.eval_frame``."""
     _dynamo.append(module)
-    count_compiles()
     for name, own in list(sys.modules.items()):
         if name.startswith(__package__):
             skip(own)
@@ -43,7 +42,7 @@ def read_own_code(module: ModuleType) -> None:
     own.cleaned_instructions = cleaned_instructions
 
 
-def count_compiles() -> None:
+def count_compiles(_eval_frame: ModuleType) -> None:
     """By dynamo's own callbacks, which there are not in every version of torch."""
     compiles = counter("torch_compiles")
 

@@ -104,6 +104,8 @@ class TorchWindows:
         """By the last window."""
         self.is_open = False
         """Also while a window is being opened or closed, when torch's profiler may trace already."""
+        self._may_begin = [True]
+        """Emptied where the program ends while an instrument of its own is on, by C code, which nobody sees."""
         self._asleep_until = 0
         self._number = 0
         self._is_granted = False
@@ -116,6 +118,8 @@ class TorchWindows:
         self.log_level = log_level
         self.left_thread = left_thread
         os.register_at_fork(before=aside.hook(self._end_before_fork, lambda: bool))
+        # Not only with the first window, which may be due while the program ends already.
+        self._end_in_time()
         if log_level is None:
             self.stop(layout.TORCH_NOT_SILENT)
         self._probe: Optional[StackProbe] = agent.probe
@@ -128,6 +132,12 @@ class TorchWindows:
             if self.is_open or not self.is_stopped:
                 self._alone(self._close)
             self.left_thread.end()
+
+    def end_for_good(self) -> None:
+        """End a window that is open, and begin none from now on: torch crashes at the end of a process whose profiler is on."""
+        self.end()
+        self.is_stopped = True
+        self.end()  # For this may have been a bad moment: one that is open fails now.
 
     def _end_before_fork(self) -> None:
         """In the child torch's profiler would go on recording."""
@@ -211,7 +221,7 @@ class TorchWindows:
             self._close()
 
     def _open_if(self, kind: Optional[int], now_ns: int) -> None:
-        if kind is None:
+        if kind is None or not self._may_begin:
             return
         if self._probe is None:
             self.stop(layout.TORCH_NO_PROBE)
@@ -247,6 +257,7 @@ class TorchWindows:
         self._tell(layout.WINDOW_BEGUN_NS, time.monotonic_ns())
         self._tell(layout.WINDOW_FATE, layout.WINDOW_OPEN)
         if not self._number:
+            # Anew: processes of multiprocessing begin by forgetting what is to be called at their end, from Python 3.13 on.
             self._end_in_time()
         self.left_thread.may_come()
         self._capture = torch_capture.Capture(kind, longest_ns, self.log_level)
@@ -337,7 +348,7 @@ class TorchWindows:
 
     def _end_in_time(self) -> None:
         """End windows at the program's end."""
-        atexit.register(aside.hook(self.end, lambda: bool))
+        atexit.register(aside.hook(self.end_for_good, lambda: self._may_begin.clear))
 
     def _tell(self, which: int, value: int) -> None:
         self._mailbox.cells[layout.window_cell(self._number, which)] = value
