@@ -87,6 +87,15 @@ def pass_on(error: BaseException) -> None:
         del error
 
 
+def pass_on_where_there_is_room(error: RecursionError) -> None:
+    """The same of an error that may say that there is no room left for a look, nor for asking whose it is: then nothing is raised."""
+    try:
+        pass_on(error)
+    except RecursionError as again:
+        if again is error:
+            raise
+
+
 def _is_called_by_python(frame: FrameType, earlier: list[FrameType]) -> bool:
     """Tell whether it is that of a signal handler or tracer: they are given the frame that they interrupt."""
     if frame.f_code.co_filename.startswith(_FOLDER):

@@ -160,12 +160,7 @@ class CallMark:
                 self._wait()
             look_plan.spend(time.perf_counter_ns() - begun_ns)
         except RecursionError as error:
-            # There is no room left for a look, nor for another call; unless a handler of the program's has raised it.
-            try:
-                foreign_errors.pass_on(error)
-            except RecursionError as again:
-                if again is error:
-                    raise
+            foreign_errors.pass_on_where_there_is_room(error)
         except Exception as error:
             foreign_errors.pass_on(error)  # We are in the midst of the program's own call.
 
@@ -178,11 +173,11 @@ class CallMark:
         if not self._kinds:
             return  # Wrappers within others, of which a step in ``gymnasium.make`` has three: those looks that are planned do for them.
         used = self._reckon()
-        if not used:
-            self._kinds.add(self._take_unsaid())
+        if not used or _are_quiet[0]:
+            self._kinds.add(self._take_unsaid() + used)
             return
         self._unsaid += used
-        if self._left == 0 and not _are_quiet[0] and look_plan.are_affordable():
+        if self._left == 0 and look_plan.are_affordable():
             self._plan.until = 1
             self._unsaid += self._reckon(SPARE)
 
