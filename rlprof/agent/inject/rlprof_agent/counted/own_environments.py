@@ -136,19 +136,20 @@ class OwnEnvironment:
     def _relatives(self) -> list[OwnEnvironment]:
         """The methods of classes that share a base of the program's own: a line that steps one of a family of tasks steps others, too."""
         owner = self._owner()
-        if owner is None or len(_found) > _MOST_KEPT // 2:
+        package = "" if owner is None else _package_of(owner)
+        if not package:
             return []
-        package = _package_of(owner)
-        bases = [base for base in classes_of(owner)[1:] if package and _package_of(base) == package]
+        bases = [base for base in classes_of(owner)[1:] if _package_of(base) == package]
         # By number: a metaclass of the program's may say what is equal.
         family = {id(each): each for base in bases for each in with_subclasses(base)}
-        found = [(each, names_of(each).get(self._name)) for each in family.values()]
-        methods = [
-            _counting(each, self._name, method)
-            for each, method in found
-            if type(method) is FunctionType
-        ]
-        return [method for method in methods if method is not None and method is not self]
+        relatives = []
+        for each in family.values():
+            method = names_of(each).get(self._name)
+            # A search may keep a thousand classes.
+            if type(method) is FunctionType and len(_found) < _MOST_KEPT:
+                own = _counting(each, self._name, method)
+                relatives += [] if own is None or own is self else [own]
+        return relatives
 
     def is_called_by(self, frame: Optional[FrameType]) -> bool:
         return frame is not None and frame.f_lasti in self.places.get(id(frame.f_code), ())
