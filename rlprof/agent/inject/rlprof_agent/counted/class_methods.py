@@ -169,7 +169,8 @@ def with_subclasses(base: type) -> list[type]:
     """Return ``base`` and all classes below it, each once."""
     found, known = [base], {id(base)}
     for each in found:
-        for subclass in type.__subclasses__(each):
+        subclasses: list[type] = type.__subclasses__(each)
+        for subclass in subclasses:
             # By number: a metaclass of the program's may say what is equal.
             if id(subclass) not in known:
                 known.add(id(subclass))
