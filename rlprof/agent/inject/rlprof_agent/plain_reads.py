@@ -59,6 +59,19 @@ def is_made_by_a_program(kind: type) -> bool:
     return bool(flags_of(kind) & _IS_ON_HEAP)
 
 
+def with_subclasses(base: type) -> list[type]:
+    """Return ``base`` and all classes below it, each once."""
+    found, known = [base], {id(base)}
+    for each in found:
+        subclasses: list[type] = type.__subclasses__(each)
+        for subclass in subclasses:
+            # By number: a metaclass of the program's may say what is equal.
+            if id(subclass) not in known:
+                known.add(id(subclass))
+                found.append(subclass)
+    return found
+
+
 def in_classes(kind: type, name: str) -> Any:
     """Return what ``kind`` or its bases define by ``name``, or ``MISSING``."""
     for each in classes_of(kind):

@@ -7,7 +7,7 @@ from _weakref import ref
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 
 from .. import foreign_errors
-from ..plain_reads import classes_of, is_metaclass, names_of
+from ..plain_reads import classes_of, is_metaclass, names_of, with_subclasses
 from . import call_marks
 from .dressing import OF_ERRORS, in_place_of, of_counting, put_in_class
 from .marked_code import CO_GENERATORS
@@ -163,16 +163,3 @@ def is_method(candidate: Any) -> bool:
     if _flags(candidate) & CO_GENERATORS:
         return False  # What it is called for comes later.
     return not getattr(candidate, "__isabstractmethod__", False)
-
-
-def with_subclasses(base: type) -> list[type]:
-    """Return ``base`` and all classes below it, each once."""
-    found, known = [base], {id(base)}
-    for each in found:
-        subclasses: list[type] = type.__subclasses__(each)
-        for subclass in subclasses:
-            # By number: a metaclass of the program's may say what is equal.
-            if id(subclass) not in known:
-                known.add(id(subclass))
-                found.append(subclass)
-    return found

@@ -16,10 +16,9 @@ from ..code_places import comprehensions_at, instructions_at
 from ..counters import counter
 from ..foreign_errors import KEEPS_SNAPSHOT
 from ..layout import COUNTED_FILE
-from ..plain_reads import classes_of, module_of, names_of, qualname_of
+from ..plain_reads import classes_of, module_of, names_of, qualname_of, with_subclasses
 from . import call_marks
 from .call_kinds import NOT_AT_ALL
-from .class_methods import with_subclasses
 from .dressing import (
     OF_ERRORS,
     given_back,
