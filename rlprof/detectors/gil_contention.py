@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.processes.lock_pollers import WITHOUT_HAND_OVER, polls_awake
 from rlprof.detectors.recognisers.processes.transport import serves_queues
 from rlprof.model.activity import Activity, WaitKind
-from rlprof.model.calibration import calibrated
 from rlprof.model.finding import Confidence, Finding, Range, Remainder
 from rlprof.model.profile import Profile
 from rlprof.model.recording import NO_PARENT
@@ -27,15 +27,6 @@ TAKES_PART: Final = 0.05
 REACHED: Final = 0.6
 """Part of the gain of perfect processes that real ones reach at least: what the threads share now has
 to be sent."""
-
-WITHOUT_HAND_OVER: Final = calibrated(
-    0.7,
-    unit="part of what it takes now",
-    source="two threads of a Blackjack program on two cores, as processes: 0.38 to 0.63 saved, "
-    "where the cores alone would save a half",
-    date="2026-11-21",
-)
-"""Time that the work itself then takes at least: handing the lock over costs both sides."""
 
 
 _POOL: Final = re.compile(r"[/\\](concurrent[/\\]futures[/\\]|multiprocessing[/\\]pool\.py$)")
@@ -57,7 +48,10 @@ def detect(profile: Profile) -> Iterable[Finding]:
         turn_takers = [
             thread
             for thread in threads
-            if thread.working_us >= TAKES_PART * profile.steady_us and not _sends_for_others(thread)
+            if thread.working_us >= TAKES_PART * profile.steady_us
+            and not _sends_for_others(thread)
+            # What it takes of the lock is a finding of its own.
+            and not polls_awake(thread, profile)
         ]
         if len(turn_takers) < 2 or waited.get(process, 0) < MIN_WAIT * profile.steady_us:
             continue

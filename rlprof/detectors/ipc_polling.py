@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
+from rlprof.detectors.recognisers.processes.lock_pollers import lock_taken
 from rlprof.detectors.recognisers.processes.naps import (
     NO_DELAY,
     HeldUp,
@@ -113,7 +114,7 @@ def _finding(profile: Profile, found: _Polling) -> Finding:
         ),
         evidence=tuple(_evidence(profile, found)),
         fix=_fix(found) if theirs is None else _fix_of_a_library(theirs),
-        confidence=Confidence.MEASURED,
+        confidence=Confidence.BOUNDED if remainder and lock_taken(profile) else Confidence.MEASURED,
     )
 
 
@@ -188,7 +189,10 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
 
 
 def _without_naps(profile: Profile, found: _Polling) -> Remainder | None:
-    """Return what is left where naps are all that there is to price, and enough is known of them."""
+    """Return what is left where the interpreter lock, or naps, are all that there is to price, and enough is known of them."""
+    taken = lock_taken(profile) if found.loops else None
+    if taken is not None:
+        return Remainder(taken.nodes | found.loops, taken.left)
     held_up = _held_up(profile, found)
     if held_up.left:
         return Remainder(held_up.nodes | found.loops, held_up.left)
@@ -300,6 +304,11 @@ def _verdict(profile: Profile, found: _Polling) -> str:
             "fill the cores too and would get most of it: record again on a quiet machine"
         )
     worst = found.worst
+    if (taken := lock_taken(profile)) is not None:
+        return (
+            f"it has the interpreter lock meanwhile: the main thread is asleep for {percent(taken.share)} of the steady time on "
+            "lines that wait for nothing"
+        )
     at_work = max(
         (worked(wait) for wait in profile.waits if worst and polls(wait, worst)), default=0.0
     )

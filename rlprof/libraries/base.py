@@ -109,8 +109,8 @@ class SlowCall(NamedTuple):
     few_by: str = ""
     """Keyword of how many results a call gives, each of which takes a part of the work of its own; nothing is told where the program's text does not
     tell, or where there are many. Where it is not given there is one."""
-    many_by: str = ""
-    """Keyword, the third argument, by which one call does for many; nothing is told where it is given."""
+    many_by: tuple[str, ...] = ()
+    """Keywords, the first of them the third argument, by which one call does for many, or does it in a cheaper way; nothing is told where one is given."""
     of_its_seed: bool = False
     """True if nothing is told where it is given what is not written as a constant: what is drawn then is that seed's, as noise that is made
     again. It takes microseconds, so what is drawn on the same line may be nearly all of the line's time."""

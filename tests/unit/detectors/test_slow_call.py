@@ -1117,6 +1117,10 @@ CANDIDATES = Script(
         def at_once(self, n):
             for _ in range(2):
                 drawn = self.rng.multivariate_normal(self.mean, self.cov, size=n)
+
+        def one(self):
+            for _ in range(2):
+                drawn = self.rng.multivariate_normal(self.mean, self.cov, method="cholesky")
     """,
 )
 
@@ -1127,6 +1131,7 @@ CANDIDATES = Script(
         ("np.stack", "type=numpy.random._generator.Generator", 1),
         ("np.stack", "type=cma.Drawer", 0),
         ("size=n", "type=numpy.random._generator.Generator", 0),
+        ("method=", "type=numpy.random._generator.Generator", 0),
     ],
 )
 def test_a_method_in_c_is_known_by_the_class_of_its_object(piece: str, rng: str, times: int):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
 
@@ -217,9 +217,9 @@ def _seen_name(call: ast.Call, known: Mapping[str, Value]) -> str:
     return f"{owner.type}.{called_name(call)}" if owner is not None else ""
 
 
-def _does_many(call: ast.Call, keyword: str) -> bool:
-    return bool(keyword) and (
-        len(call.args) > 2 or any(argument.arg == keyword for argument in call.keywords)
+def _does_many(call: ast.Call, keywords: Collection[str]) -> bool:
+    return bool(keywords) and (
+        len(call.args) > 2 or any(argument.arg in keywords for argument in call.keywords)
     )
 
 
