@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import bz2
+import difflib
 import gzip
 import heapq
 import inspect
@@ -487,6 +488,12 @@ def standard_library() -> Iterator[Replacement]:
         lambda: sys._getframe(1).f_code.co_name,
     )
     yield a_call("a date", lambda: datetime.strptime("2026-11-24", "%Y-%m-%d"), lambda: 3)
+    words = {f"go to room {number}": number for number in range(20)}
+    yield a_call(
+        "get_close_matches",
+        lambda: difflib.get_close_matches("go to room 7", words, 1),
+        lambda: words.get("go to room 7"),
+    )
 
 
 @dataclass

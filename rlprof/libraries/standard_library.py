@@ -62,6 +62,12 @@ _DATES: Final = SlowCall(
     "Parse them once, before the loop, and keep the numbers.",
     Range(0.9, 1.0),
 )
+_ALIKE: Final = SlowCall(
+    "a text is compared with all that are known",
+    "Look it up as it is first (known.get(text)), and search for one alike only where it is not there; keep what was found (functools.lru_cache).",
+    # Texts that are new each time have to be compared.
+    Range(0.3, 1.0),
+)
 
 _FILES: Final = r"pathlib(\.py$|/)|(gzip|bz2|lzma)\.py$"
 
@@ -74,6 +80,7 @@ LIBRARY: Final = Library(
         "concurrent/futures/process.py",
         "csv.py",
         "dataclasses.py",
+        "difflib.py",
         "fractions.py",
         "gzip.py",
         "http/client.py",
@@ -184,6 +191,7 @@ LIBRARY: Final = Library(
             ("_callmethod", "serve_client", "get", "set", "__getattr__", "__setattr__"), _PROXY
         ),
         r"python3\.\d+t?/_strptime\.py$": {ANY: _DATES},
+        r"python3\.\d+t?/difflib\.py$": {"get_close_matches": _ALIKE},
     },
     slow_in_c={
         "zlib.compress": _COMPRESSED,

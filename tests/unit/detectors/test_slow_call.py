@@ -949,6 +949,15 @@ def test_spaces(package: str, called: str, words: str):
     assert finding.title == f"{words} (market.py:10)"
 
 
+def test_a_text_that_is_compared_with_all_others():
+    matches = f"{STDLIB}/difflib.py:666 get_close_matches"
+    ratio = f"{STDLIB}/difflib.py:619 SequenceMatcher.ratio"
+
+    (finding,) = found(a_training(4.0, STEP, ROW, matches, ratio))
+
+    assert finding.title == "a text is compared with all that are known (market.py:10)"
+
+
 ROOM = Script(
     "room.py",
     """
