@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlprof.detectors.base import Detector, InSamples
-from rlprof.detectors.recognisers.processes.lock_pollers import lock_taken
+from rlprof.detectors.recognisers.processes.lock_pollers import LockTaken, lock_taken
 from rlprof.detectors.recognisers.processes.naps import (
     NO_DELAY,
     HeldUp,
@@ -84,6 +84,8 @@ class _Polling:
     """That part."""
     busy_part: float = 0.0
     """Part of it that is not asleep."""
+    lock: LockTaken | None = None
+    """The interpreter lock, where a thread that polls has taken it."""
 
 
 def detect(profile: Profile) -> Iterable[Finding]:
@@ -114,7 +116,7 @@ def _finding(profile: Profile, found: _Polling) -> Finding:
         ),
         evidence=tuple(_evidence(profile, found)),
         fix=_fix(found) if theirs is None else _fix_of_a_library(theirs),
-        confidence=Confidence.BOUNDED if remainder and lock_taken(profile) else Confidence.MEASURED,
+        confidence=Confidence.BOUNDED if remainder and found.lock else Confidence.MEASURED,
     )
 
 
@@ -161,6 +163,7 @@ def _find(profile: Profile) -> _Polling:
                 busy += cost.busy_us
         if us > found.part * activity.wall_us:
             found.worst, found.part, found.busy_part = activity, us / activity.wall_us, busy / us
+    found.lock = lock_taken(profile) if found.loops else None
     found.questions = questions_between_steps(profile.steady, profile.wait_kinds)
     return found
 
@@ -190,9 +193,8 @@ def _savings(profile: Profile, found: _Polling) -> Iterable[Saving]:
 
 def _without_naps(profile: Profile, found: _Polling) -> Remainder | None:
     """Return what is left where the interpreter lock, or naps, are all that there is to price, and enough is known of them."""
-    taken = lock_taken(profile) if found.loops else None
-    if taken is not None:
-        return Remainder(taken.nodes | found.loops, taken.left)
+    if found.lock is not None:
+        return Remainder(found.lock.nodes | found.loops, found.lock.left)
     held_up = _held_up(profile, found)
     if held_up.left:
         return Remainder(held_up.nodes | found.loops, held_up.left)
@@ -304,9 +306,9 @@ def _verdict(profile: Profile, found: _Polling) -> str:
             "fill the cores too and would get most of it: record again on a quiet machine"
         )
     worst = found.worst
-    if (taken := lock_taken(profile)) is not None:
+    if found.lock is not None:
         return (
-            f"it has the interpreter lock meanwhile: the main thread is asleep for {percent(taken.share)} of the steady time on "
+            f"it has the interpreter lock meanwhile: the main thread is asleep for {percent(found.lock.share)} of the steady time on "
             "lines that wait for nothing"
         )
     at_work = max(

@@ -64,14 +64,25 @@ def rows_of(action: Any) -> int:
     kind = _name(action)
     if kind in ("list", "tuple"):
         return len(action)
-    return int((*action.shape, 0)[0]) if kind in _ARRAYS else 0
+    return int((*_shape(action), 0)[0]) if kind in _ARRAYS else 0
 
 
 def comes_in_rows(result: Any) -> bool:
     """Tell whether the reward of a step is one for each of several copies, be there one copy alone."""
     reward = tuple.__getitem__(result, 1)
     kind = _name(reward)
-    return kind in ("list", "tuple") or (kind in _ARRAYS and len(reward.shape) == 1)
+    return kind in ("list", "tuple") or (kind in _ARRAYS and len(_shape(reward)) == 1)
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    """Return that of an array or tensor; of a tensor without asking a mode of the program's, and none where that cannot be."""
+    if _name(array) != "torch.Tensor":
+        return tuple(array.shape)
+    beside = beside_torch_modes()
+    if beside is None:
+        return ()
+    with beside:
+        return tuple(array.shape)
 
 
 def _count(value: Any, plain: tuple[str, ...], of_numpy: tuple[str, ...]) -> int:
