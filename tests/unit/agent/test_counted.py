@@ -1440,6 +1440,19 @@ def test_what_bars_of_tqdm_are_told():
     assert counts() == {"iterations:tqdm": 6}
 
 
+def test_many_bars_are_read_at_some_turns_alone():
+    kind = tqdm_like()
+    bars = [kind() for _ in range(2 * tqdm_bars._MANY)]
+    told = []
+    for _ in range(6):
+        turns.turn(0)
+        told.append(counts().get("iterations:tqdm", 0))
+        bars[0].n += 1
+
+    # Two turns of three are left out.
+    assert told == [0, 0, 0, 3, 3, 3]
+
+
 def test_bars_of_steps_and_of_rollouts_are_each_told_what_they_did():
     kind = tqdm_like()
     steps, rollouts = kind(), kind()
